@@ -1,101 +1,99 @@
 """What firmware wants known: counts, roles, whom it hears. Nothing has to be done for them."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from ringhil.protocol.reasons import LeaseEnd, Rejection
 from ringhil.protocol.wire import CensusVerdict, Role
 
+_Role = Annotated[Role, "entry or boundary"]
+_Epoch = Annotated[int, "of the lease; each lease of a role has a higher one"]
+_Rank = Annotated[int, "of the member in its group, from 0"]
+_Gpu = Annotated[int, "number of the other GPU in its card"]
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A census has been accepted (R4).
+    """A census has been accepted (R4)."""
 
-    `members` are GPU numbers in ring order, None where the message carried no records; `verdict` is ring
-    (both directions came home), single (one did) or arms (both were turned round at a cut, which lies between
-    `break_after` and `break_before`). `sent_at` is the cycle in which the round began.
-
-    From the records: `degraded` members compute slowly; `boundaries` are pairs of a boundary GPU and the card
-    that it speaks to (R8); `weight` is that of all members, in quarters, a degraded one counting a quarter.
-    """
-
-    count: int
-    members: tuple[int, ...] | None
-    verdict: CensusVerdict
-    break_after: int | None
-    break_before: int | None
-    sequence: int
-    sent_at: int
-    degraded: tuple[int, ...] = ()
-    boundaries: tuple[tuple[int, int], ...] = ()
-    weight: int = 0
+    count: Annotated[int, "GPUs that were counted"]
+    members: Annotated[tuple[int, ...] | None, "GPUs in ring order; None: the message carried no records"]
+    verdict: Annotated[CensusVerdict, "ring: both directions came home; single: one; arms: both, turned round at a cut"]
+    break_after: Annotated[int | None, "GPU after which the cut lies; None: there is none"]
+    break_before: Annotated[int | None, "GPU before which the cut lies; None: there is none"]
+    sequence: Annotated[int, "number of the round"]
+    sent_at: Annotated[int, "cycle in which the round began"]
+    degraded: Annotated[tuple[int, ...], "members that compute slowly, from the records"] = ()
+    boundaries: Annotated[tuple[tuple[int, int], ...], "boundary GPUs, each with the card that it speaks to (R8)"] = ()
+    weight: Annotated[int, "of all members, in quarters; a degraded one counts a quarter"] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A statistics frame, or a round, was rejected, and why."""
+    """A statistics frame, or a round, was rejected."""
 
-    reason: Rejection
-    sequence: int
+    reason: Annotated[Rejection, "why; it says whether the round is over"]
+    sequence: Annotated[int, "number of the round"]
 
 
 @dataclass(frozen=True, slots=True)
 class Suspected:
-    """These GPUs may have spoiled the rejected messages; one only when it is certain."""
+    """GPUs may have spoiled the messages that were rejected."""
 
-    gpus: tuple[int, ...]
+    gpus: Annotated[tuple[int, ...], "numbers of the GPUs; one only when it is certain"]
 
 
 @dataclass(frozen=True, slots=True)
 class Elected:
     """This member holds the lease of its group from now on, under this epoch (R9, R10)."""
 
-    role: Role
-    epoch: int
+    role: _Role
+    epoch: _Epoch
 
 
 @dataclass(frozen=True, slots=True)
 class Deposed:
     """This member holds the lease no longer: it ran out, was fenced off, or handed over."""
 
-    role: Role
-    epoch: int
-    why: LeaseEnd
+    role: _Role
+    epoch: _Epoch
+    why: Annotated[LeaseEnd, "why it ended"]
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The grantor has given the lease to the member of this rank, `until` this cycle unless it is renewed."""
+    """The grantor, a warden or the CPU, has given the lease to a member."""
 
-    role: Role
-    epoch: int
-    rank: int
-    until: int
+    role: _Role
+    epoch: _Epoch
+    rank: _Rank
+    until: Annotated[int, "cycle in which it ends unless it is renewed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Lapsed:
     """A granted lease has ended for the grantor: it was not renewed, was released, or was fenced off."""
 
-    role: Role
-    epoch: int
-    rank: int
-    why: LeaseEnd
+    role: _Role
+    epoch: _Epoch
+    rank: _Rank
+    why: Annotated[LeaseEnd, "why it ended"]
 
 
 @dataclass(frozen=True, slots=True)
 class PeerDown:
-    """A GPU has been silent for a whole detection time."""
+    """A GPU of the group has been silent for a whole detection time."""
 
-    role: Role
-    gpu: int
+    role: _Role
+    gpu: _Gpu
 
 
 @dataclass(frozen=True, slots=True)
 class PeerUp:
-    """This GPU is heard: for the first time, or again for long enough."""
+    """A GPU of the group is heard: for the first time, or again for long enough."""
 
-    role: Role
-    gpu: int
+    role: _Role
+    gpu: _Gpu
 
 
 Observation = Counted | Rejected | Suspected | Elected | Deposed | Granted | Lapsed | PeerDown | PeerUp

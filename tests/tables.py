@@ -13,7 +13,7 @@ from ringhil.emulator.scenario.file.policies import SwitchPolicyName, WorkPolicy
 from ringhil.emulator.scenario.file.types import MAX_REGISTER
 from ringhil.protocol.registers import FaultBit
 
-from . import labels, rooms
+from . import events, labels, rooms
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 END = "<!-- End of what is generated. -->\n"
@@ -94,6 +94,7 @@ def _policies(names: type[WorkPolicyName] | type[SwitchPolicyName]) -> list[str]
 TABLES = (
     Table("explanation/architecture.md", "pyproject.toml", rooms.table),
     Table("howto/conformance.md", "emulator/conformance/rules/", _rules),
+    *(Table("reference/events.md", source, rows) for source, rows in events.TABLES),
     Table("reference/hardware.md", "emulator/scenario/file/faults.py", _fault_port),
     Table("reference/host.md", "emulator/scenario/file/policies.py", partial(_policies, WorkPolicyName)),
     Table("explanation/reliability.md", "emulator/scenario/file/faults.py", _reactions),

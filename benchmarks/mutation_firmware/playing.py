@@ -16,9 +16,9 @@ from ringhil.emulator.campaign.explore.settle import bare, settle
 from ringhil.emulator.campaign.explore.space import Space
 from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.hardware import FrameSeen
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.scenario import Scenario
 
 _ROUNDS = 1  # as `explore` has it

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.firmware import FirmwareSaid
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
-from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.firmware import timing
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.observations import Counted

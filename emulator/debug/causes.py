@@ -24,11 +24,11 @@ _Fields = dict[str, Any]
 
 
 def why(recording: Recording, what: str, number: int) -> list[RecordedItem]:
-    """What led to the last one up to this number. Raises DebugError when there is none."""
+    """What led to the last one up to this number; nothing, where there is none. Raises DebugError."""
     events = [recording.last_event(kind, number) for kind in WHAT[what]]
     found = max((event for event in events if event is not None), key=lambda event: event.number, default=None)
     if found is None or found.cell is None:
-        raise DebugError(f"found no {' or '.join(WHAT[what])} up to here")
+        return []
     chain = {"Elected": _elected, "Deposed": _deposed}.get(found.kind, _round)
     try:
         led = set(chain(recording, found, json.loads(found.fields)))

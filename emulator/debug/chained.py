@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import hardware, next_state
+from ringhil.emulator.events.hardware import FrameSeen
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.recording.writer import Chain, fields_as_text
@@ -24,7 +23,7 @@ class Chained:
         self._told = Chain()  # the same without states
         self._wrong: str | None = None
         run.observations.listen_to_frames(self._message)
-        tell_all(run, self._event)
+        run.server.tell_recorded(self._event)
         run.kernel.remind(next_state(0), self._look)
 
     def _message(self, seen: FrameSeen) -> None:

@@ -1,21 +1,24 @@
 """The verbs of `ringhil step`, for scripts and people: a line in, a document out."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.debug.condition import Condition, ConditionError, Values, parse
-from ringhil.emulator.debug.happened import KINDS
 from ringhil.emulator.debug.items import COMMANDS, NO_FRAME, OF_COMMANDS, RecordedItem, gpus_there, said
 from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.documents import printable
+from ringhil.emulator.events.recorded import KINDS
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.waves.values import SignalValue
+from ringhil.protocol.enums import Bits
 from ringhil.protocol.frames import BY_KIND
+from ringhil.protocol.registers import ControlBit, StatusBit
 
 Document = dict[str, Any]
 
@@ -25,6 +28,7 @@ NAMES = frozenset(
     {"number", "cycle", "gpu", "kind", "way", "port", "bad", *(name for names in MESSAGES.values() for name in names)}
     | {*OF_COMMANDS, *(name for names in KINDS.values() for name in names)}
 )
+_BITS: dict[str, type[Bits]] = {"control": ControlBit, "status": StatusBit}
 _MOST = 2000  # letters of a line
 _MOST_BREAKS = 100
 _DIGITS = 20
@@ -54,6 +58,7 @@ class Commands:
             "previous": lambda rest: self._moved(session.back_until(_kind(rest))),
             "until": lambda rest: self._moved(session.until(self._condition(rest))),
             "back-until": lambda rest: self._moved(session.back_until(self._condition(rest))),
+            "assert": self._assert,
             "show": _show,
             "state": lambda rest: {"registers": session.registers(rest), "firmware": session.firmware(rest)},
             "card": lambda rest: {"card": session.card(rest)},
@@ -81,7 +86,8 @@ class Commands:
 
     def do(self, line: str) -> Document:
         """`command`, `cycle` and `message` (or event) where the session is then, and what was asked for: `moved`,
-        whether there was such a place; `registers` and `firmware`; `signals`; `card`."""
+        whether there was such a place; `holds`, whether what is asserted is so; `registers` and `firmware`; `signals`;
+        `card`."""
         if len(line) > _MOST:
             raise DebugError(f"found {len(line)} letters; allowed are {_MOST}")
         verb, rest = (*line.split(maxsplit=1), "", "")[:2]
@@ -106,6 +112,12 @@ class Commands:
             return parse(text, NAMES, values(self._session.recording.gpus))
         except ConditionError as error:
             raise DebugError(str(error)) from None
+
+    def _assert(self, rest: str) -> Document:
+        condition, here = self._condition(rest), self._session.here
+        fields = {} if here is None else self._session.fields(here)
+        found = {name: value for name, value in fields.items() if _named(name, rest)}
+        return {"holds": condition(fields), "found": plain(found)}
 
     def _compare(self, rest: str) -> Document:
         try:
@@ -183,6 +195,15 @@ class Commands:
         return {"moved": moved}
 
 
+def _named(name: str, condition: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", condition) is not None
+
+
+def in_vain(document: Document) -> bool:
+    """Whether the command has found nothing: no such place, or no cause."""
+    return (document.get("moved") is False and "same" not in document) or document.get("chain") == []
+
+
 def _show(rest: str) -> Document:
     if rest:
         raise DebugError(f"found 'show {rest}'; allowed is show, which is of the present message")
@@ -205,8 +226,11 @@ def in_words(document: Document) -> str:
     found = [f"{head}cycle {document['cycle']} {' '.join(map(str, where)) or 'before the first message'}"]
     if "same" in document:
         found.insert(0, f"the same: {document['same']} messages and events")
-    elif document.get("moved") is False:
-        found.insert(0, "no more")
+    elif in_vain(document):
+        found.insert(0, "no more" if "moved" in document else "nothing up to here")
+    if "holds" in document:
+        values = ", ".join(f"{name} {value}" for name, value in document["found"].items())
+        found.append(f"  {'holds' if document['holds'] else 'does not hold'}{f': {values}' if values else ''}")
     found += [f"  {name}: {value}" for name, value in about.items() if document["command"].split()[0] == "show"]
     found += [f"  changed: {name}" for name in document.get("modules", ())]
     found += [f"  does not fit: {text}" for text in document.get("misfits", ())]
@@ -216,7 +240,9 @@ def in_words(document: Document) -> str:
         f"  {number}. {each.get('invariant')}: {each.get('text')}"
         for number, each in enumerate(document.get("failures", ()), 1)
     ]
-    for part in ("registers", "firmware", "card", "changed", "changes", "failure"):
+    if "registers" in document:
+        found += ["registers:", *(f"  {name}: {shown_register(name, n)}" for name, n in document["registers"].items())]
+    for part in ("firmware", "card", "changed", "changes", "failure"):
         if part in document:
             found += [f"{part}:", *indented(document[part], "  ")]
     signals = document.get("signals", {})
@@ -229,6 +255,12 @@ def in_words(document: Document) -> str:
         for each in document.get("differs", ())
     ]
     return "\n".join(map(printable, found))
+
+
+def shown_register(name: str, value: int) -> str:
+    """Its number, and the words of the bits that are set."""
+    bits = [bit.word for bit in _BITS.get(name, ()) if value & bit]
+    return f"{value}{': ' if bits else ''}{' '.join(bits)}"
 
 
 def _hops(hops: Sequence[Document]) -> Iterator[str]:

@@ -16,8 +16,8 @@ from ringhil.emulator.debug.items import gpus_there
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
+from ringhil.emulator.events.hardware import Advanced, RegisterChanged
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import Advanced, RegisterChanged
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError
@@ -86,7 +86,7 @@ class SteppedRun:
     def _everything(self) -> dict[str, Any]:
         """Of all GPUs and cards."""
         wiring = self._run.server.wiring
-        gpus = [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)]
+        gpus = wiring.places.gpus
         found = {gpu: {"registers": self._registers(gpu), "firmware": self._firmware(gpu)} for gpu in gpus}
         return {**found, **{card.name: self._card(card.name) for card in wiring.cards}}
 
@@ -135,7 +135,7 @@ class SteppedRun:
 
     def _cell(self, gpu: str) -> int:
         wiring = self._run.server.wiring
-        names = [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)]
+        names = wiring.places.gpus
         if gpu not in names:
             raise DebugError(f"found GPU {gpu!r}; there are {gpus_there(names)}")
         return wiring.cell_of(GpuRef.parse(gpu))

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from ringhil.emulator.documents import shown
-from ringhil.emulator.engine.engine import NodeDiffered
+from ringhil.emulator.events.hardware import NodeDiffered
+from ringhil.emulator.events.server import NodeLost
 from ringhil.emulator.groups.again import GroupsAgain
 from ringhil.emulator.groups.desk import GroupAsked, GroupReplied
 from ringhil.emulator.judge.run import Run
@@ -24,7 +25,6 @@ from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.serial.server.clients import ClientError, ClientRow, ClientsAgain, Cycle, Note, SessionRow
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice
-from ringhil.emulator.server.observations import NodeLost
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import About

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.outside import write_outside
 from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.engine.library import Library
@@ -98,7 +97,7 @@ class RunRecorder:
         self._writer = RecordingWriter(
             path,
             about or _about(run, firmware, nodes, clock, samples),
-            [str(wiring.gpu_of(cell)) for cell in range(wiring.cells)],
+            wiring.places.gpus,
             batch=batch,
         )
         if begun is not None:
@@ -106,7 +105,7 @@ class RunRecorder:
         self._looked: int | None = None  # the cycle of the last state
         write_outside(run, self._writer, choice)
         run.observations.listen_to_frames(self._writer.message)
-        tell_all(run, self._writer.event)
+        run.server.tell_recorded(self._writer.event)
         now = run.kernel.now  # what is to happen in it is still to come
         run.kernel.remind(next_state(max(0, now - 1)), self._look)
 

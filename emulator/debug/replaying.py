@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ringhil.emulator.debug.changes import plan
-from ringhil.emulator.debug.happened import tell_all
 from ringhil.emulator.debug.items import RecordedItem, differing, where
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import hardware, next_state, outcome_document
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.hardware import FrameSeen
 from ringhil.emulator.judge.findings import FACTS
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FrameSeen
 from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.nvml.views import views_of
 from ringhil.emulator.scenario import Scenario, ScenarioError, loads
@@ -84,7 +83,7 @@ class RunReplay:
         self._looked: int | None = None  # the cycle of the last state
         self._difference: RunDifference | None = None
         self._run.observations.listen_to_frames(self._message)
-        tell_all(self._run, self._event)
+        self._run.server.tell_recorded(self._event)
         self._run.kernel.remind(next_state(0), self._look)
 
     @property

@@ -206,8 +206,8 @@ class DebugSession:
         return max(0, message.cycle - _LONGEST) if sent is None else sent, message.cycle
 
     def why(self, what: str) -> list[RecordedItem]:
-        """What led to the last `count`, `role` or rejection (`rejected`) up to here, that itself last. Raises
-        DebugError."""
+        """What led to the last `count`, `role` or rejection (`rejected`) up to here, that itself last; nothing, where
+        there is none. Raises DebugError."""
         if what not in WHAT:
             raise DebugError(f"found {what[:50]!r}; allowed are {', '.join(WHAT)}")
         return why(self.recording, what, self.number)

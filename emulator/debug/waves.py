@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ringhil.emulator.debug.replaying import RunReplay, why_not
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.kernel.observations import Advanced
+from ringhil.emulator.events.hardware import Advanced
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording

@@ -16,6 +16,7 @@ from ringhil.emulator.engine import layout
 from ringhil.emulator.engine.layout import FROM_RING, TO_CPU
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.events.hardware import NodeDiffered
 from ringhil.protocol import registers
 from ringhil.protocol.wire import Link
 
@@ -28,7 +29,6 @@ __all__ = [
     "TO_CPU",
     "Engine",
     "Events",
-    "NodeDiffered",
     "OutsideError",
     "OutsideNode",
     "RtlStopped",
@@ -141,17 +141,6 @@ class OutsideNode:
     first_differing: int
     sent: int  # bytes
     received: int
-
-
-@dataclass(frozen=True, slots=True)
-class NodeDiffered:
-    """A node outside did otherwise than its twin in this process: `value`, in 8 bytes of its outputs or in a register
-    (`layout.DIFFERENCE`)."""
-
-    cycle: int
-    cell: int
-    place: int
-    value: int
 
 
 class RtlStopped(RuntimeError):

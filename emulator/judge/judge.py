@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FromFirmware
+from ringhil.emulator.events.server import CpuSaid, FirmwareStopped, Flapped, LossOver, SharedOut, Struck, TakenIn
 from ringhil.emulator.judge.census.names import Names
 from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
@@ -19,18 +22,8 @@ from ringhil.emulator.judge.results import Results
 from ringhil.emulator.judge.switching.outcome import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.judge.switching.planned import misplanned
 from ringhil.emulator.judge.work.acceptance import Acceptance
-from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
 from ringhil.emulator.scenario import PartKind, TimelineEvent
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import (
-    CpuSaid,
-    FirmwareStopped,
-    Flapped,
-    LossOver,
-    SharedOut,
-    Struck,
-    TakenIn,
-)
 from ringhil.firmware.observations import Counted, Deposed, Elected, Lapsed, Rejected, Suspected
 from ringhil.protocol.frames import Report, Statistics
 from ringhil.protocol.wire import Role
@@ -208,9 +201,11 @@ class Judge:
 
 def _without_effect(timeline: Sequence[TimelineEvent]) -> Iterator[Finding]:
     """Faults of the file that end in the cycle in which they begin: nothing can come of them."""
-    begun = {(event.kind, event.where, event.at) for event in timeline if event.begins}
+    begun: dict[tuple[str, str], int] = {}
     for event in timeline:
-        if not event.begins and (event.kind, event.where, event.at) in begun:
+        if event.begins:
+            begun[event.kind, event.where] = event.at
+        elif begun.pop((event.kind, event.where), None) == event.at:
             where = Name(event.where)
             text = say("{} at {} begins and ends in cycle {}: it changes nothing", Name(event.kind), where, event.at)
             yield Finding(text, promise=EXPECT, kind=FindingKind.NOT_JUDGED)

@@ -30,7 +30,7 @@ class Run:
             scenario, library, firmware=firmware, nodes=nodes, skipping=skipping, on_progress=on_progress
         )
         self.engine, self.kernel, self.cpu = server.engine, server.kernel, server.cpu
-        self.observations = server.observations
+        self.observations, self.places = server.observations, server.wiring.places
         self.judge = Judge(server)
         self.watch = self.judge.watch
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from ringhil.emulator.events.firmware import FirmwareSaid
 from ringhil.emulator.kernel.kernel import Kernel
-from ringhil.emulator.kernel.observations import FirmwareSaid
 from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
 from ringhil.firmware.observations import Observation

@@ -6,15 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ringhil.emulator.card_port import CardPort, Mail, ignore
 from ringhil.emulator.engine.engine import FOREVER, FROM_RING, Engine, Events
-from ringhil.emulator.kernel.observations import (
-    Advanced,
-    FromCpu,
-    FromFirmware,
-    Observations,
-    RegisterChanged,
-    ToCpu,
-    ToFirmware,
-)
+from ringhil.emulator.events.hardware import Advanced, FromCpu, FromFirmware, RegisterChanged, ToCpu, ToFirmware
+from ringhil.emulator.events.stream import Stream
 
 # Of one cycle reminders come first, then what is early, then all else; each in the order in which it was asked for.
 _EARLY = -(1 << 40)
@@ -42,7 +35,7 @@ class Kernel(CardPort):
     def __init__(self, engine: Engine, firmware_latency: int, cpu_latency: int) -> None:
         super().__init__()
         self.engine = engine
-        self.observations = Observations()
+        self.observations = Stream()
         self._latency = {True: firmware_latency, False: cpu_latency}
         self._lookahead = max(1, min(firmware_latency, cpu_latency))
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []

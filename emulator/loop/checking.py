@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FromFirmware
+from ringhil.emulator.events.server import FirmwareLost, FirmwareStopped
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FirmwareSaid, FromFirmware
 from ringhil.emulator.loop.alone.cases import LonePromise
 from ringhil.emulator.loop.alone.servers import FirmwareRole, OtherRole, Stages, named
 from ringhil.emulator.loop.alone.stage import NotKept, NotShown
@@ -14,7 +16,6 @@ from ringhil.emulator.loop.promises import PROMISES, FirmwarePromise
 from ringhil.emulator.scenario import GpuRef, loads
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing
-from ringhil.emulator.server.observations import FirmwareLost, FirmwareStopped
 from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed
 from ringhil.protocol.registers import ControlBit
 from ringhil.protocol.wire import Role

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from ringhil.emulator.events.server import Flapped, LossOver
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import CrossRef, GpuRef, LinkRef, TimelineEvent, Trait, having
-from ringhil.emulator.server.observations import Flapped, LossOver
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import registers
 from ringhil.protocol.frames import Keepalive

@@ -8,6 +8,17 @@ from functools import partial
 
 from ringhil.emulator.engine.engine import FOREVER, Engine
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.recorded import Tell, tell_recorded
+from ringhil.emulator.events.server import (
+    CountAsked,
+    CpuSaid,
+    FirmwareLost,
+    FirmwareStopped,
+    NodeLost,
+    SharedOut,
+    Struck,
+    TakenIn,
+)
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.switching.service import SwitchService
@@ -28,16 +39,6 @@ from ringhil.emulator.server.hosting import (
 )
 from ringhil.emulator.server.injector import Injector
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
-from ringhil.emulator.server.observations import (
-    CountAsked,
-    CpuSaid,
-    FirmwareLost,
-    FirmwareStopped,
-    NodeLost,
-    SharedOut,
-    Struck,
-    TakenIn,
-)
 from ringhil.emulator.server.power_up import BootPlan, configure
 from ringhil.emulator.server.times import times_of
 from ringhil.emulator.server.wiring import Wiring
@@ -230,6 +231,11 @@ class LiveServer:
         for cell, firmware in self._firmware.items():
             if self.wiring.place(cell)[0] == card:
                 firmware.count_now()
+
+    def tell_recorded(self, tell: Tell) -> None:
+        """Have `tell` called with every event that a recording has, from now on, in order."""
+        cells = {self.wiring.cell_of(gpu) for gpu in self.scenario.gpus_with_contexts}
+        tell_recorded(self.observations, cells, self.engine.watch_register, tell)
 
     def end_at(self, cycle: int) -> None:
         """End there, as if the file had said `until`."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ringhil.emulator.engine.engine import Topology
+from ringhil.emulator.events.places import Places
 from ringhil.emulator.scenario import BoundaryLink, GpuRef, Server
 from ringhil.emulator.server.routing import Hop, hops
 
@@ -32,6 +33,7 @@ class Wiring:
         self._bare = bare
         pairs = tuple((self.cell_of(a), self.cell_of(b)) for link in self.links for a, b in link.pairs)
         self.topology = Topology(bare.rings, pairs)
+        self.places = Places(server)
 
     def number(self, card: str) -> int:
         """Number of a card by its name."""

@@ -47,7 +47,7 @@ class Seen(Protocol):
 
 
 class Recorder:
-    """Have `frame` called with every frame (`Observations.listen_to_frames`); call `commit` when the run is over."""
+    """Have `frame` called with every frame (`Stream.listen_to_frames`); call `commit` when the run is over."""
 
     def __init__(self, path: Path, *, name: str, seed: int, rtl: str, gpus: Sequence[str]) -> None:
         self._path, self._gpus = path, gpus

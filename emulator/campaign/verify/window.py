@@ -6,8 +6,8 @@ The run is played from its beginning and everything is followed; only what falls
 from pathlib import Path
 
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.hardware import Advanced
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 
 import click
 
+from ringhil.emulator.events.server import NodeLost
 from ringhil.emulator.front.cli.terminal import say
 from ringhil.emulator.loop.board import Board
 from ringhil.emulator.serial.line import BAUD, BAUDS
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.node_choice import did_otherwise
-from ringhil.emulator.server.observations import NodeLost
 
 _log = logging.getLogger(__name__)
 

@@ -11,6 +11,9 @@ import click
 
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import Advanced, FrameSeen
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import paced, terminal
 from ringhil.emulator.front.cli.boards import node_baud_option, node_option, told
@@ -20,10 +23,9 @@ from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.front.cli.written import check_apart
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import Advanced, FirmwareSaid, FrameSeen, Observations
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
-from ringhil.emulator.scenario import GpuRef, Scenario, Workload, load
+from ringhil.emulator.scenario import Scenario, Workload, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
@@ -118,7 +120,7 @@ def _run(
     """Run it, and write what was asked for; waves and JSON lines appear only when the run has come to its end."""
     scenario, rtl = server.scenario, server.engine.library.rtl
     cards = scenario.server.cards
-    gpus = [str(GpuRef(card.name, gpu)) for card in cards for gpu in range(card.gpus)]
+    gpus = server.places.gpus
     with ExitStack() as files:
         commits = []
         if _log.isEnabledFor(logging.DEBUG):
@@ -145,7 +147,7 @@ def _run(
     return outcome
 
 
-def _log_messages(observations: Observations, gpus: Sequence[str]) -> None:
+def _log_messages(observations: Stream, gpus: Sequence[str]) -> None:
     """Every message of a run with its cycle, GPU and way, and what firmware says."""
 
     def frame(seen: FrameSeen) -> None:

@@ -18,7 +18,6 @@ from ringhil.emulator.front.cli.share_page import SharedGpu, page
 from ringhil.emulator.front.cli.task_tables import application_rows, applications_failed, show_applications
 from ringhil.emulator.front.cli.written import must_be_writable, write_page
 from ringhil.emulator.judge.contexts.turn_log import MemoryWatch, TurnLog
-from ringhil.emulator.judge.contexts.turn_watch import gpus_with_contexts
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, ScenarioError, load
@@ -80,7 +79,7 @@ class _Seen:
     """What a page shows of the GPUs that are shared. Make it before the run is started."""
 
     def __init__(self, run: Run) -> None:
-        self._run, self._gpus = run, gpus_with_contexts(run.scenario)
+        self._run, self._gpus = run, run.scenario.gpus_with_contexts
         self._turns, self._memory = TurnLog(run.server, self._gpus), MemoryWatch(run.server, self._gpus)
 
     def page(self, outcome: Outcome) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.debug.commands import Commands, in_words, lines
+from ringhil.emulator.debug.commands import Commands, in_vain, in_words, lines
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
@@ -37,17 +37,21 @@ _STANDARD_INPUT = Path("-")
 )
 @rtl_options
 @firmware_option
+@click.option("--strict", is_flag=True, help="End with exit code 1 where a command finds nothing: until, why.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document for each command.")
 def command(
-    file: Path, script: Path | None, rtl: Path | None, top: str, firmware: tuple[str, ...], as_json: bool
+    file: Path, script: Path | None, rtl: Path | None, top: str, firmware: tuple[str, ...], strict: bool, as_json: bool
 ) -> int:
     """Step a run message by message, forwards and backwards, and look at what GPUs and CPU knew.
 
     A server's file is run and recorded first. On a terminal a screen opens; ? shows its keys. Elsewhere, and on the
     screen after a colon, the commands are: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
-    REGISTER [CYCLES]; show, state GPU, signal GPU NAME, card NAME, who FIELD, why count|role|rejected, diff N;
-    inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE; quit.
+    REGISTER [CYCLES]; assert CONDITION, show, state GPU, signal GPU NAME, card NAME, who FIELD, why
+    count|role|rejected, diff N; inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit
+    FILE; quit.
+
+    Exit code 1: an assert doesn't hold, or with --strict a command has found nothing. The script ends there.
     """
     with explained(), ExitStack() as stack:
         choice = firmware_of(firmware)
@@ -71,7 +75,7 @@ def command(
             if server is not None:
                 record_run(file, server, library, choice)
             session = stack.enter_context(DebugSession(file, library, firmware=choice, open_up=_opened))
-            _by_lines(Commands(session), script, text, as_json)
+            return _by_lines(Commands(session), script, text, as_json, strict)
     return 0
 
 
@@ -87,15 +91,22 @@ def _opened(library: Library) -> Library:
         return inside_library(library, progress=progress)
 
 
-def _by_lines(commands: Commands, script: Path | None, text: str | None, as_json: bool) -> None:
+def _by_lines(commands: Commands, script: Path | None, text: str | None, as_json: bool, strict: bool) -> int:
+    """Does one after the other; returns the exit code."""
     for number, line in _asked() if text is None else lines(text):
         if line.strip() in ("quit", "exit"):
-            return
+            return 0
         asked = text is None and sys.stdin.isatty()
         where = "" if asked else f"{script or 'standard input'}:{number}: "
         with _refused(where, go_on=asked):
             found = commands.do(line)
             terminal.say(json.dumps(found) if as_json else in_words(found))
+            why = "does not hold" if found.get("holds") is False else ""
+            why = why or ("finds nothing" if strict and in_vain(found) else "")
+            if why and not asked:
+                terminal.say(f"ringhil: {where}{line.strip()}: {why}", err=True)
+                return 1
+    return 0
 
 
 def _text(script: Path) -> str:

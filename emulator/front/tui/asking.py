@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from ringhil.emulator.debug.causes import WHAT
 from ringhil.emulator.debug.commands import MESSAGES, NAMES
-from ringhil.emulator.debug.happened import KINDS
+from ringhil.emulator.events.recorded import KINDS
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol.registers import ADDRESS
 

@@ -11,11 +11,10 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ringhil.emulator.debug.commands import indented
+from ringhil.emulator.debug.commands import indented, shown_register
 from ringhil.emulator.front.tui.desk import Looked
 from ringhil.emulator.front.tui.marks import TimeMark, strongest
 from ringhil.emulator.front.tui.words import folded
-from ringhil.protocol.registers import ControlBit, StatusBit
 
 
 class Pane(VerticalScroll, can_focus=True):
@@ -112,7 +111,7 @@ class TimeLine(Widget):
         self.post_message(self.Asked(event.x * self._last // max(1, self.size.width - 1)))
 
 
-_BITS = {"control": ControlBit, "status": StatusBit}
+_IN_BITS = ("control", "status")
 
 
 def state(looked: Looked, width: int) -> Text:
@@ -124,10 +123,9 @@ def state(looked: Looked, width: int) -> Text:
 
     lines("registers", style="bold")
     registers = looked.registers[looked.gpu]
-    for name, kind in _BITS.items():
-        bits = [bit.name.lower() for bit in kind if registers[name] & bit and bit.name]
-        lines(f" {name} {registers[name]}{': ' if bits else ''}{' '.join(bits)}")
-    others = {name: value for name, value in registers.items() if name not in _BITS}
+    for name in _IN_BITS:
+        lines(f" {name} {shown_register(name, registers[name])}")
+    others = {name: value for name, value in registers.items() if name not in _IN_BITS}
     lines(*(f" {name} {value}" for name, value in others.items() if value))
     lines(f" 0: {', '.join(name for name, value in others.items() if not value)}", style="dim")
     lines("firmware", style="bold")

@@ -6,21 +6,35 @@ looked at when the next census is accepted, and at the end of the run.
 
 from collections.abc import Callable
 
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.server import FirmwareStopped
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.seat_events import SeatDeposed
 from ringhil.emulator.judge.findings import FindingList, Value, say
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Counted
+from ringhil.protocol.wire import Role
 
 
 class Exits:
-    """`peek`: the register of a cell, by name. Feed it in the order of time."""
+    """`peek`: the register of a cell, by name."""
 
-    def __init__(self, wiring: Wiring, peek: Callable[[int, str], int]) -> None:
+    def __init__(self, stream: Stream, wiring: Wiring, peek: Callable[[int, str], int]) -> None:
         self._wiring, self._peek = wiring, peek
         self._due: dict[int, tuple[int, int]] = {}  # by cell: what must be there, since when
         self.wrong = FindingList()
+        stream.listen(FirmwareSaid, self._said)
+        stream.listen(SeatDeposed, self._deposed)
+        stream.listen(FirmwareStopped, lambda o: self._due.pop(o.cell, None))
 
-    def counted(self, cell: int, what: Counted, now: int) -> None:
-        """Its firmware has accepted a census."""
+    def _deposed(self, o: SeatDeposed) -> None:
+        if o.seat.role is Role.ENTRY:
+            self._due.pop(o.cell, None)
+
+    def _said(self, o: FirmwareSaid) -> None:
+        cell, what, now = o.cell, o.what, o.cycle
+        if not isinstance(what, Counted):
+            return
         self._look(cell, now)
         if what.members is not None:
             card = self._wiring.place(cell)[0]
@@ -34,10 +48,6 @@ class Exits:
         """The run is over."""
         for cell in list(self._due):
             self._look(cell, now)
-
-    def over(self, cell: int) -> None:
-        """It has laid the role down, or failed."""
-        self._due.pop(cell, None)
 
     def _look(self, cell: int, now: int) -> None:
         must, since = self._due.get(cell, (0, now))

@@ -4,11 +4,17 @@ until 16 rounds have passed without another change. Read off the records that co
 
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.findings import FindingList
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FromFirmware, ToFirmware
+from ringhil.emulator.events.server import FirmwareStopped
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.seat_events import RING, SeatDeposed, SeatElected
+from ringhil.emulator.judge.findings import FindingList, Name
+from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Counted
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Report, Statistics
-from ringhil.protocol.wire import CensusVerdict, Flag, Port, RecordFlag
+from ringhil.protocol.wire import CensusVerdict, Flag, Port, RecordFlag, Role
 
 _NOBODY = 0xFFFF
 _FORGOTTEN = 16  # rounds with records
@@ -27,37 +33,48 @@ class _Census:
 
 
 class NoisyLinks:
-    """Feed it in the order of time."""
+    """On the ring of each card."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Stream, wiring: Wiring) -> None:
+        self._wiring = wiring
         self._censuses: dict[int, _Census] = {}
         self.wrong = FindingList()
+        stream.listen(ToFirmware, self._heard)
+        stream.listen(FromFirmware, self._sent)
+        stream.listen(FirmwareSaid, self._said)
+        stream.listen(SeatElected, self._elected)
+        stream.listen(SeatDeposed, self._deposed)
+        stream.listen(FirmwareStopped, lambda o: self._censuses.pop(o.cell, None))
 
-    def elected(self, cell: int, epoch: int) -> None:
+    def _elected(self, o: SeatElected) -> None:
         """A GPU has taken the entry role up, and begins to count anew."""
-        self._censuses[cell] = _Census(epoch)
+        if o.seat.role is Role.ENTRY:
+            self._censuses[o.cell] = _Census(o.what.epoch)
 
-    def over(self, cell: int) -> None:
-        """It has laid it down, or failed."""
-        self._censuses.pop(cell, None)
+    def _deposed(self, o: SeatDeposed) -> None:
+        if o.seat.role is Role.ENTRY:
+            self._censuses.pop(o.cell, None)
 
-    def heard(self, cell: int, frame: bytes) -> None:
+    def _heard(self, o: ToFirmware) -> None:
         """A sound statistics message has come home to it."""
-        census = self._censuses.get(cell)
+        if o.bad or o.frame[0] != Statistics.KIND or o.port not in RING:
+            return
+        census = self._censuses.get(o.cell)
         if census is None:
             return
         try:
-            message = codec.decode(frame, link=False)
+            message = codec.decode(o.frame, link=False)
         except codec.FrameError:
             return
         if isinstance(message, Statistics) and message.epoch == census.epoch:
             census.home.setdefault(message.sequence, {}).setdefault(bool(message.flags & Flag.CCW), message)
 
-    def counted(self, cell: int, what: Counted, size: int) -> None:
+    def _said(self, o: FirmwareSaid) -> None:
         """It has made a count of a round: of both messages, or of the one that came home."""
-        census = self._censuses.get(cell)
-        if census is None:
+        what, census = o.what, self._censuses.get(o.cell)
+        if census is None or not isinstance(what, Counted):
             return
+        size = self._wiring.cards[self._wiring.place(o.cell)[0]].gpus
         home = census.home.get(what.sequence, {})
         census.home = {sequence: found for sequence, found in census.home.items() if sequence > what.sequence}
         if len(home) != (1 if what.verdict is CensusVerdict.SINGLE else 2):
@@ -75,20 +92,22 @@ class NoisyLinks:
         if census.quiet > _FORGOTTEN:
             census.noisy = None
 
-    def reported(self, cell: int, name: str, port: int, frame: bytes, now: int) -> None:
+    def _sent(self, o: FromFirmware) -> None:
         """It writes a report to the CPU."""
-        census = self._censuses.get(cell)
-        if census is None or census.unsure or port != Port.CPU.code:
+        if o.frame[0] != Report.KIND or o.port != Port.CPU.code:
             return
-        report = codec.decode(frame, link=False)
+        census = self._censuses.get(o.cell)
+        if census is None or census.unsure:
+            return
+        report = codec.decode(o.frame, link=False)
         must = _NOBODY if census.noisy is None else census.noisy
         if isinstance(report, Report) and report.noisy_link != must:
             said, true = (None if link == _NOBODY else link for link in (report.noisy_link, must))
             self.wrong.tell(
-                now,
+                o.cycle,
                 "{} at cycle {}: the noisy link is {found}, by the records it is {expected}",
-                name,
-                now,
+                Name(self._wiring.places.gpus[o.cell]),
+                o.cycle,
                 found=said,
                 expected=true,
             )

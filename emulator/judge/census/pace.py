@@ -8,10 +8,28 @@ begins none in between but one that is asked for. The CPU takes a card for unrea
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FromFirmware
+from ringhil.emulator.events.server import CountAsked, CpuSaid, FirmwareStopped, TakenIn
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.judge.elections.seat_events import ELECTIONS, UPLINKS, SeatDeposed, SeatElected
 from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.recovery.bounds import Bounds
+from ringhil.emulator.judge.work.cpu_events import CpuLooked
 from ringhil.emulator.server.times import ATTEMPTS
+from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.observations import Counted, Rejected
+from ringhil.protocol.frames import Statistics
+from ringhil.protocol.wire import Role
+
+_SEQUENCE = slice(12, 16)  # bytes of a statistics message
+
+
+def silence_of(bounds: Sequence[Bounds]) -> int:
+    """Cycles without a report after which a card isn't counted."""
+    slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
+    return 3 * max(bounds[0].times.settings.census_period, slowest) + ATTEMPTS * slowest
 
 
 @dataclass
@@ -32,26 +50,47 @@ class _Rounds:
 class Pace:
     """`views` and `bounds`: by card."""
 
-    def __init__(self, names: Sequence[str], views: Sequence[CardView], bounds: Sequence[Bounds]) -> None:
-        self._names, self._views, self._bounds = names, views, bounds
+    def __init__(self, stream: Stream, wiring: Wiring, views: Sequence[CardView], bounds: Sequence[Bounds]) -> None:
+        self._place, self._names = wiring.place, wiring.places.cards
+        self._views, self._bounds = views, bounds
         self._rounds: dict[int, _Rounds] = {}  # by card
-        slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
-        self.silence = 3 * max(bounds[0].times.settings.census_period, slowest) + ATTEMPTS * slowest
-        self._reachable = [False] * len(names)
+        self._silence = silence_of(bounds)
+        self._reachable = [False] * len(self._names)
         self.wrong = FindingList()
+        stream.listen(SeatElected, self._elected)
+        stream.listen(SeatDeposed, self._deposed)
+        stream.listen(FirmwareStopped, lambda o: self._over(*self._place(o.cell), o.cycle))
+        stream.listen(FirmwareSaid, self._said)
+        stream.listen(FromFirmware, self._from_firmware)
+        stream.listen(CountAsked, self._asked)
+        stream.listen(CpuLooked, lambda o: self._look(o.cycle))
+        stream.listen(CpuSaid, lambda o: self._look(o.cycle))
+        stream.listen(TakenIn, self._taken_in)
 
-    def elected(self, card: int, gpu: int, now: int) -> None:
-        """A GPU has taken the entry role up."""
-        self._rounds[card] = _Rounds(gpu, now)
+    def _taken_in(self, o: TakenIn) -> None:
+        if o.frame[0] not in ELECTIONS:
+            self._look(o.cycle)
 
-    def over(self, card: int, gpu: int, now: int) -> None:
+    def _elected(self, o: SeatElected) -> None:
+        if o.seat.role is Role.ENTRY:
+            self._rounds[o.seat.number] = _Rounds(o.seat.gpu, o.cycle)
+
+    def _deposed(self, o: SeatDeposed) -> None:
+        if o.seat.role is Role.ENTRY:
+            self._over(o.seat.number, o.seat.gpu, o.cycle)
+
+    def _over(self, card: int, gpu: int, now: int) -> None:
         """It has laid it down, or failed."""
         rounds = self._rounds.get(card)
         if rounds is not None and rounds.gpu == gpu:
             self._silent(card, rounds, now)
             del self._rounds[card]
 
-    def sent(self, card: int, gpu: int, sequence: int, now: int) -> None:
+    def _from_firmware(self, o: FromFirmware) -> None:
+        if o.frame[0] == Statistics.KIND and o.port not in UPLINKS:
+            self._sent(*self._place(o.cell), int.from_bytes(o.frame[_SEQUENCE]), o.cycle)
+
+    def _sent(self, card: int, gpu: int, sequence: int, now: int) -> None:
         """It sends a statistics message: one of a round goes each way."""
         rounds = self._rounds.get(card)
         if rounds is None or rounds.gpu != gpu:
@@ -74,23 +113,22 @@ class Pace:
         rounds.first = rounds.first if again else now
         rounds.sequence, rounds.began, rounds.counted, rounds.failed_at = sequence, now, False, None
 
-    def asked(self, card: int, now: int) -> None:
-        """Somebody outside has asked for a count: a period may begin now."""
-        rounds = self._rounds.get(card)
+    def _asked(self, o: CountAsked) -> None:
+        """A period may begin now."""
+        rounds = self._rounds.get(o.card)
         if rounds is not None:
-            rounds.asked_at = now
+            rounds.asked_at = o.cycle
 
-    def counted(self, card: int) -> None:
-        """Its last round has made a count."""
-        rounds = self._rounds.get(card)
-        if rounds is not None:
+    def _said(self, o: FirmwareSaid) -> None:
+        """Its last round has made a count, or has been rejected."""
+        card, gpu = self._place(o.cell)
+        rounds, what = self._rounds.get(card), o.what
+        if rounds is None:
+            return
+        if isinstance(what, Counted):
             rounds.counted = True
-
-    def failed(self, card: int, gpu: int, now: int) -> None:
-        """Its last round has been rejected."""
-        rounds = self._rounds.get(card)
-        if rounds is not None and rounds.gpu == gpu and rounds.attempts < ATTEMPTS:
-            rounds.failed_at = now
+        elif isinstance(what, Rejected) and rounds.gpu == gpu and rounds.attempts < ATTEMPTS and what.reason.ends_round:
+            rounds.failed_at = o.cycle
 
     def _silent(self, card: int, rounds: _Rounds, now: int) -> None:
         """The next round, or the end, comes now: not too late."""
@@ -103,14 +141,14 @@ class Pace:
         if now - last > most:
             self._tell(card, now, say("no round has begun since cycle {}; one must within {} cycles", last, most))
 
-    def look(self, now: int) -> None:
+    def _look(self, now: int) -> None:
         """Whom the CPU takes for reachable, now that it may have changed."""
         for card, view in enumerate(self._views):
             quiet = now - view.reported_at
             gone = self._reachable[card] and not view.reachable
-            if (view.reachable or gone) and quiet > self.silence + self.silence // 2:
+            if (view.reachable or gone) and quiet > self._silence + self._silence // 2:
                 self._tell(card, now, say("it is taken for reachable, {} cycles after its last report", quiet))
-            if gone and view.rank is not None and quiet < self.silence:
+            if gone and view.rank is not None and quiet < self._silence:
                 self._tell(card, now, say("it is taken for unreachable {} cycles after its last report", quiet))
             self._reachable[card] = view.reachable
 
@@ -118,7 +156,7 @@ class Pace:
         """The run is over."""
         for card, rounds in self._rounds.items():
             self._silent(card, rounds, now)
-        self.look(now)
+        self._look(now)
 
     def _tell(self, card: int, now: int, what: str) -> None:
         self.wrong.tell(now, "card {} at cycle {}: {}", Name(self._names[card]), now, what)

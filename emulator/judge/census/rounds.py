@@ -6,12 +6,18 @@ cut. A link is called slow after four rounds with records at the earliest. Witho
 
 from dataclasses import dataclass, field
 
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FromFirmware, ToFirmware
+from ringhil.emulator.events.places import Places
+from ringhil.emulator.events.server import FirmwareStopped
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.elections.messages import cut_short
-from ringhil.emulator.judge.findings import FindingList, say
-from ringhil.firmware.observations import Rejected
+from ringhil.emulator.judge.elections.seat_events import RING, SeatDeposed, SeatElected
+from ringhil.emulator.judge.findings import FindingList, Name, say
+from ringhil.firmware.observations import Counted, Rejected
 from ringhil.protocol.frames import Report, Statistics
 from ringhil.protocol.reasons import Rejection
-from ringhil.protocol.wire import Flag
+from ringhil.protocol.wire import Flag, Role
 
 _NOBODY = 0xFFFF
 _ROUNDS = 4  # that have found a link slow, at least
@@ -30,37 +36,50 @@ class _Census:
 
 
 class Rounds:
-    """Feed it in the order of time. `never`: the server's messages carry no records."""
+    """`latency`: cycles until firmware reads a frame that has arrived. `never`: the server's messages carry no
+    records."""
 
-    def __init__(self, *, never: bool) -> None:
-        self._never = never
+    def __init__(self, stream: Stream, places: Places, latency: int, *, never: bool) -> None:
+        self._places, self._latency, self._never = places, latency, never
         self._censuses: dict[int, _Census] = {}
         self.wrong = FindingList()
+        stream.listen(ToFirmware, self._heard)
+        stream.listen(FromFirmware, self._sent)
+        stream.listen(FirmwareSaid, self._said)
+        stream.listen(SeatElected, self._elected)
+        stream.listen(SeatDeposed, self._deposed)
+        stream.listen(FirmwareStopped, lambda o: self._censuses.pop(o.cell, None))
 
-    def elected(self, cell: int, epoch: int) -> None:
+    def _elected(self, o: SeatElected) -> None:
         """A GPU has taken the entry role up, and begins to count anew."""
-        self._censuses[cell] = _Census(epoch)
+        if o.seat.role is Role.ENTRY:
+            self._censuses[o.cell] = _Census(o.what.epoch)
 
-    def over(self, cell: int) -> None:
-        """It has laid it down, or failed."""
-        self._censuses.pop(cell, None)
+    def _deposed(self, o: SeatDeposed) -> None:
+        if o.seat.role is Role.ENTRY:
+            self._censuses.pop(o.cell, None)
 
-    def heard(self, cell: int, frame: bytes, at: int) -> None:
-        """A statistics message, sound or damaged, has come home to it, which it reads at cycle `at`."""
-        census = self._censuses.get(cell)
+    def _heard(self, o: ToFirmware) -> None:
+        """A statistics message, sound or damaged, has come home to it."""
+        frame = o.frame
+        if frame[0] != Statistics.KIND or o.port not in RING:
+            return
+        census = self._censuses.get(o.cell)
         if census is None or cut_short(frame):
             return
         _, _, flags, _, _, epoch, sequence, _, records, *_ = Statistics.HEAD.unpack_from(frame)
         if epoch == census.epoch:
-            census.home.setdefault(sequence, []).append((at, bool(flags & Flag.WRAPPED)))
+            census.home.setdefault(sequence, []).append((o.cycle + self._latency, bool(flags & Flag.WRAPPED)))
             if records and len(census.recorded) < _ROUNDS:
                 census.recorded.add(sequence)
 
-    def counted(self, cell: int) -> None:
-        """It has accepted a round."""
-        self._next(cell)
+    def _said(self, o: FirmwareSaid) -> None:
+        if isinstance(o.what, Counted):
+            self._next(o.cell)
+        elif isinstance(o.what, Rejected):
+            self._rejected(o.cell, Name(self._places.gpus[o.cell]), o.what, o.cycle)
 
-    def rejected(self, cell: int, name: str, what: Rejected, now: int) -> None:
+    def _rejected(self, cell: int, name: str, what: Rejected, now: int) -> None:
         """It has rejected a message, or a round."""
         census = self._censuses.get(cell)
         if census is None:
@@ -77,11 +96,14 @@ class Rounds:
             self._tell(name, now, say("half of round {} is lost, and it came home so: {}", what.sequence, _told(home)))
         self._next(cell)
 
-    def reported(self, cell: int, name: str, frame: bytes, now: int) -> None:
+    def _sent(self, o: FromFirmware) -> None:
         """It writes a report to the CPU."""
-        census = self._censuses.get(cell)
+        if o.frame[0] != Report.KIND:
+            return
+        census, frame, now = self._censuses.get(o.cell), o.frame, o.cycle
         if census is None or cut_short(frame):
             return
+        name = Name(self._places.gpus[o.cell])
         report = Report.HEAD.unpack_from(frame)
         count, slow, weight = report[8], report[17], report[19]
         if slow != _NOBODY and len(census.recorded) < _ROUNDS:

@@ -6,26 +6,33 @@ members, a degraded one counting a quarter. Where a GPU lies or flaps, or a link
 
 from collections.abc import Sequence
 
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.server import Struck
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.seat_events import Booted
 from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.recovery.bounds import Bounds
 from ringhil.emulator.judge.recovery.truth import CardTruth
-from ringhil.emulator.scenario import EventAction, GpuRef, TimelineEvent
+from ringhil.emulator.scenario import EventAction, GpuRef
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Counted
 
 
 class Weighing:
-    """`truths` and `bounds`: by card. Feed it in the order of time."""
+    """`truths` and `bounds`: by card. Make it after `truths`, which hear of each fault first."""
 
-    def __init__(self, wiring: Wiring, truths: Sequence[CardTruth], bounds: Sequence[Bounds]) -> None:
+    def __init__(self, stream: Stream, wiring: Wiring, truths: Sequence[CardTruth], bounds: Sequence[Bounds]) -> None:
         self._wiring, self._truths, self._bounds = wiring, truths, bounds
         self._changed: dict[tuple[int, int], int] = {}  # when a GPU began or ceased to be slow, by card and number
         self._disturbed, self._lied_at = [False] * len(truths), [-1] * len(truths)
         self._booted: dict[int, int] = {}  # by cell
         self.wrong = FindingList()
+        stream.listen(Struck, self._struck)
+        stream.listen(Booted, self._boots)
+        stream.listen(FirmwareSaid, self._said)
 
-    def struck(self, event: TimelineEvent, now: int) -> None:
-        """A fault begins or ends."""
+    def _struck(self, o: Struck) -> None:
+        event, now = o.event, o.cycle
         if event.kind == "slow" and isinstance(event.target, GpuRef):
             self._changed[self._wiring.place(self._wiring.cell_of(event.target))] = now
         for card, truth in enumerate(self._truths):
@@ -33,12 +40,15 @@ class Weighing:
                 self._lied_at[card] = now
             self._disturbed[card] = truth.disturbed
 
-    def boots(self, cell: int, now: int) -> None:
-        """Its firmware runs anew, and reads how fast its GPU is when its first timer runs out."""
-        self._booted[cell] = now
+    def _boots(self, o: Booted) -> None:
+        """Its firmware reads how fast its GPU is when its first timer runs out."""
+        self._booted[o.cell] = o.cycle
 
-    def counted(self, cell: int, what: Counted, now: int) -> None:
+    def _said(self, o: FirmwareSaid) -> None:
         """An entry GPU has accepted a census."""
+        cell, what, now = o.cell, o.what, o.cycle
+        if not isinstance(what, Counted):
+            return
         card, entry = self._wiring.place(cell)
         truth, bounds = self._truths[card], self._bounds[card]
         slow = bounds.recovery(EventAction.FAULT, "slow") + bounds.times.refreshed

@@ -3,16 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ringhil.emulator.events.server import CpuSaid
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import Gpu
+from ringhil.emulator.judge.work.cpu_events import ReportTaken
+from ringhil.firmware.observations import Granted
 
 
 class Away:
     """`views`: what the CPU knows of its cards."""
 
-    def __init__(self, views: Sequence[CardView]) -> None:
+    def __init__(self, stream: Stream, views: Sequence[CardView]) -> None:
         self._views = views
         self._spans: dict[Gpu, list[tuple[int, int | None]]] = {}  # from one cycle to another; None: it goes on
+        stream.listen(ReportTaken, lambda o: self.counted(o.card, o.cycle))
 
     def counted(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card, and knows who is there."""
@@ -48,9 +53,13 @@ class _Card:
 class NoEntry:
     """`patience`: cycles that an answer may take."""
 
-    def __init__(self, patience: int) -> None:
+    def __init__(self, stream: Stream, patience: int) -> None:
         self._long = _LONG * patience
         self._cards: dict[int, _Card] = {}
+        stream.listen(CpuSaid, self._said)
+
+    def _said(self, o: CpuSaid) -> None:
+        (self.granted if isinstance(o.what, Granted) else self.lapsed)(o.card, o.cycle)
 
     def lapsed(self, card: int, now: int) -> None:
         """Its entry GPU's lease has run out."""

@@ -9,10 +9,14 @@ and not before.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ringhil.emulator.events.server import PassedOn
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.judge.contexts.commands_seen import MANAGER, REACHED_NOBODY, Place, SeenCommand
+from ringhil.emulator.judge.contexts.context_events import CommandSent
 from ringhil.emulator.judge.findings import FindingList, Value, say
 from ringhil.emulator.judge.work.beginning import TasksBegin
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken
 from ringhil.emulator.scenario import Application, Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import Compute, Query, ResultStatus
@@ -62,11 +66,17 @@ class _Task:
 class AskedSteps:
     """`places`: by application, the context that it uses. `counted`: when the cards were."""
 
-    def __init__(self, sharing: Sharing | None, places: Mapping[str, Place], counted: TasksBegin) -> None:
+    def __init__(
+        self, stream: Stream, sharing: Sharing | None, places: Mapping[str, Place], counted: TasksBegin
+    ) -> None:
         self._tasks = {places[each.name]: _Task(each) for each in (sharing.applications if sharing else ())}
         self._counted = counted
         self._disturbed = False
         self.wrong = FindingList()
+        if self._tasks:
+            stream.listen(CommandSent, lambda o: self.sent(o.command, o.cycle))
+            stream.listen(AnswerTaken, lambda o: self.heard(o.message, o.cycle))
+            stream.listen(PassedOn, lambda o: self.passed_on((o.card, o.gpu, o.context)))
 
     def passed_on(self, place: Place) -> None:
         """A driver outside speaks to this context: what its application does can't be told any more, nor when it

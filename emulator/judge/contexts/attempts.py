@@ -4,13 +4,18 @@ Each attempt waits longer than the one before. One that can't be sent, as the ca
 other: the number of the next one tells of it; of those that come last only the time tells.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ringhil.emulator.events.server import CpuSaid, PassedOn
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.contexts.absent_gpus import NoEntry
 from ringhil.emulator.judge.contexts.commands_seen import MANY_ATTEMPTS, REACHED_NOBODY, Place, SeenCommand
+from ringhil.emulator.judge.contexts.context_events import CommandSent, FellSilent
 from ringhil.emulator.judge.findings import FindingList, numbered, say
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken, ReportTaken
+from ringhil.firmware.observations import Granted
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import Compute, ResultStatus
 
@@ -31,20 +36,34 @@ class _Out:
 
 class Attempts:
     """`views`: what the CPU knows of its cards. `places`: contexts of its tasks. `patience`: cycles that an answer may
-    take. `fell_silent`: told of a command, and of the cycle of its last attempt that was seen."""
+    take. Make it after `no_entry`, and before whoever listens to `FellSilent` and to commands."""
 
     def __init__(
         self,
+        stream: Stream,
         views: Sequence[CardView],
         places: Collection[Place],
         no_entry: NoEntry,
         patience: int,
-        fell_silent: Callable[[SeenCommand, int, int], None],
     ) -> None:
-        self._views, self._no_entry, self._fell_silent = views, no_entry, fell_silent
+        self._views, self._no_entry, self._tell = views, no_entry, stream.tell
         self._patience, self._places = patience, set(places)
         self._out: dict[tuple[Place, bool], _Out] = {}  # the last launch of a context, and its last other command
         self.wrong = FindingList()
+        stream.listen(CommandSent, self._command)
+        stream.listen(AnswerTaken, lambda o: self.heard(o.message))
+        stream.listen(ReportTaken, lambda o: self.counted(o.card))
+        stream.listen(PassedOn, lambda o: self.passed_on((o.card, o.gpu, o.context)))
+        stream.listen(CpuSaid, self._cpu_said)
+
+    def _cpu_said(self, o: CpuSaid) -> None:
+        if isinstance(o.what, Granted):
+            self.look(o.cycle)
+
+    def _command(self, o: CommandSent) -> None:
+        if self._no_entry.anywhere:
+            self.look(o.cycle)
+        self.sent(o.command, o.cycle)
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""
@@ -109,4 +128,4 @@ class Attempts:
             unseen = self._no_entry.time(command.gpu[0], out.at, now) // longest
             if unseen and command.attempt - out.heard + unseen >= MANY_ATTEMPTS:
                 del self._out[key]
-                self._fell_silent(command, out.at, now)
+                self._tell(FellSilent(now, command, out.at))

@@ -8,10 +8,14 @@ unanswered it isn't known.
 
 from collections.abc import Callable, Collection, Sequence
 
+from ringhil.emulator.events.server import PassedOn
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.judge.contexts.commands_seen import MANY_ATTEMPTS, Place, SeenCommand
+from ringhil.emulator.judge.contexts.context_events import CommandSent, FellSilent
 from ringhil.emulator.judge.findings import FindingList, numbered, say
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken, ReportTaken
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -22,6 +26,7 @@ class GivenBack:
 
     def __init__(
         self,
+        stream: Stream,
         views: Sequence[CardView],
         places: Collection[Place],
         unreached: Callable[[int, int], bool] = lambda card, by: False,
@@ -35,6 +40,11 @@ class GivenBack:
         self._passed_on: tuple[Place, int] | None = None
         self.wrong = FindingList()
         self.doubts: list[str] = []
+        stream.listen(CommandSent, lambda o: self.sent(o.command, o.cycle))
+        stream.listen(AnswerTaken, lambda o: self.heard(o.message, o.cycle))
+        stream.listen(FellSilent, lambda o: self.fell_silent(o.command, o.cycle))
+        stream.listen(ReportTaken, lambda o: self.counted(o.card))
+        stream.listen(PassedOn, lambda o: self.passed_on((o.card, o.gpu, o.context), o.cycle))
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""

@@ -7,13 +7,17 @@ times as many, and their sum is the context's run time. Of a GPU that has left t
 number, nothing is known any more, until a context is created anew.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.judge.contexts.commands_seen import MANAGER, REACHED_NOBODY, TWINS, Place, SeenCommand
+from ringhil.emulator.judge.contexts.context_events import CommandSent, ContextsGone, GpuStruck, MixedUp
 from ringhil.emulator.judge.contexts.turn_orders import SLOWER
 from ringhil.emulator.judge.findings import FindingList, numbered, say
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken, ReportTaken
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, Query, ResultStatus
 
@@ -42,9 +46,9 @@ class _Context:
 
 
 class Isolation:
-    """`memory`: pages that each GPU has. `doubts`: what can't be told."""
+    """`memory`: pages that each GPU has. `views`: what the CPU knows of its cards. `doubts`: what can't be told."""
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, stream: Stream, memory: int, views: Sequence[CardView]) -> None:
         self._memory = memory
         self._commands: dict[tuple[int, Gpu], _Sent] = {}  # each GPU has numbers of its own
         self._contexts: dict[Gpu, dict[int, _Context]] = {}
@@ -65,6 +69,22 @@ class Isolation:
         self._doubtful: set[Gpu] = set()  # where that has ever been so
         self._dropped: set[Place] = set()  # contexts that there may be
         self.doubts: list[str] = []
+        stream.listen(CommandSent, lambda o: self.sent(o.command, o.cycle))
+        stream.listen(AnswerTaken, self._heard)
+        stream.listen(ReportTaken, lambda o: self.counted(views[o.card]))
+        stream.listen(GpuStruck, self._struck)
+        stream.listen(MixedUp, lambda o: self.doubt(o.gpu))
+        stream.listen(ContextsGone, lambda o: self.gone(o.gpu, o.cycle, known=o.known))
+
+    def _heard(self, o: AnswerTaken) -> None:
+        if isinstance(o.message, Result):
+            self.answered(o.message, o.cycle)
+        else:
+            self.refused(o.message)
+
+    def _struck(self, o: GpuStruck) -> None:
+        if o.kind == "slow":
+            self.slowed(o.gpu, o.cycle, slow=o.begins)
 
     def sent(self, command: SeenCommand, now: int = 0) -> None:
         """The CPU sends a command; it is looked at only once."""

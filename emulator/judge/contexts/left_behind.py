@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from ringhil.emulator.events.server import PassedOn
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.judge.contexts.commands_seen import (
@@ -20,7 +22,9 @@ from ringhil.emulator.judge.contexts.commands_seen import (
     Place,
     SeenCommand,
 )
+from ringhil.emulator.judge.contexts.context_events import CommandSent, ContextsGone, FellSilent, MixedUp
 from ringhil.emulator.judge.findings import FindingList, Value, numbered, say
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken, ReportTaken
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -48,7 +52,13 @@ class _Gpu:
 class LeftBehind:
     """`places`: contexts of the tasks. `views`: what the CPU knows of its cards. `held`: pages that a GPU holds now."""
 
-    def __init__(self, views: Sequence[CardView], places: Collection[Place], held: Callable[[Gpu], int]) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        views: Sequence[CardView],
+        places: Collection[Place],
+        held: Callable[[Gpu], int],
+    ) -> None:
         self._views, self._places, self._held = views, frozenset(places), held
         self._gpus = defaultdict[Gpu, _Gpu](lambda: _Gpu({}, {}, {}, {}))
         self._seen: set[tuple[Gpu, int]] = set()
@@ -60,6 +70,17 @@ class LeftBehind:
         self._early: list[tuple[Gpu, str, int]] = []
         self.wrong = FindingList()
         self._doubts: dict[Gpu, str] = {}  # the first one of each
+        stream.listen(CommandSent, lambda o: self.sent(o.command, o.cycle))
+        stream.listen(AnswerTaken, lambda o: self.heard(o.message, o.cycle))
+        stream.listen(FellSilent, lambda o: self.fell_silent(o.command))
+        stream.listen(ReportTaken, lambda o: self.counted(o.card, o.cycle))
+        stream.listen(PassedOn, lambda o: self.passed_on((o.card, o.gpu, o.context)))
+        stream.listen(MixedUp, lambda o: self.mixed_up(o.gpu))
+        stream.listen(ContextsGone, self._gone)
+
+    def _gone(self, o: ContextsGone) -> None:
+        if o.known:
+            self.emptied(o.gpu)
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""

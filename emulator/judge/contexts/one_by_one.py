@@ -9,10 +9,14 @@ early; so may who is told by a GPU with another one's number that the context is
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from ringhil.emulator.events.server import PassedOn
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.judge.contexts.commands_seen import MANAGER, MANY_ATTEMPTS, REACHED_NOBODY, Place, SeenCommand
+from ringhil.emulator.judge.contexts.context_events import CommandSent, ContextsGone, FellSilent, MixedUp
 from ringhil.emulator.judge.findings import FindingList, numbered, say
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken, ReportTaken
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -32,6 +36,7 @@ class OneByOne:
 
     def __init__(
         self,
+        stream: Stream,
         views: Sequence[CardView],
         places: Collection[Place],
         given_up: Callable[[int, int], bool] = lambda card, by: False,
@@ -58,6 +63,17 @@ class OneByOne:
         # Contexts that a driver outside has spoken to: which commands are the task's own can't be told by the frames.
         self.disturbed: set[Place] = set()
         self.wrong = FindingList()
+        stream.listen(CommandSent, lambda o: self.sent(o.command, o.cycle))
+        stream.listen(AnswerTaken, lambda o: self.heard(o.message, o.cycle))
+        stream.listen(FellSilent, lambda o: self.fell_silent(o.command, o.since, o.cycle))
+        stream.listen(ReportTaken, lambda o: self.counted(o.card, o.cycle))
+        stream.listen(PassedOn, lambda o: self.passed_on((o.card, o.gpu, o.context)))
+        stream.listen(MixedUp, lambda o: self.mixed_up(o.gpu))
+        stream.listen(ContextsGone, self._gone)
+
+    def _gone(self, o: ContextsGone) -> None:
+        if o.known:
+            self.emptied(o.gpu)
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""

@@ -13,12 +13,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from ringhil.emulator.events.server import PassedOn
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.host.groups.group import ProcessGroup
 from ringhil.emulator.host.groups.tree import GroupTree
 from ringhil.emulator.judge.contexts.commands_seen import MANAGER, REACHED_NOBODY, SPOKEN, Place, SeenCommand
+from ringhil.emulator.judge.contexts.context_events import CommandSent
 from ringhil.emulator.judge.findings import FindingList, Value, numbered, say
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken, ReportTaken
 from ringhil.emulator.scenario import Sharing
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
@@ -135,10 +139,12 @@ class _Sent:
 class TermsWatch:
     """`sharing`: of the file; None: there are no applications. `places`: by application, the context that it uses, and
     `gpus` the GPU that the file names. `works`: whether an application has begun, and not ended: it may wait for its
-    context, and nobody has seen that yet."""
+    context, and nobody has seen that yet. `views`: what the CPU knows of its cards."""
 
     def __init__(
         self,
+        stream: Stream,
+        views: Sequence[CardView],
         sharing: Sharing | None,
         tree: GroupTree,
         places: Mapping[str, Place],
@@ -162,8 +168,13 @@ class TermsWatch:
                 self.terms.tell(0, "{} uses context {} of {}", Value(name), place[2], numbered(place[:2]))
             assert sharing is not None
             self._contexts[place] = _Context(name, application.state, [_of_file(sharing, name)])
-        if self._contexts:
-            tree.on_changed = self._changed
+        if not self._contexts:
+            return
+        tree.on_changed = self._changed
+        stream.listen(CommandSent, lambda o: self.sent(o.command, o.cycle))
+        stream.listen(AnswerTaken, lambda o: self.heard(o.message, o.cycle))
+        stream.listen(ReportTaken, lambda o: self.counted(views[o.card]))
+        stream.listen(PassedOn, lambda o: self.passed_on((o.card, o.gpu, o.context)))
 
     def _changed(self) -> None:
         """Somebody has written to a group; the GPUs are told next."""
@@ -210,8 +221,6 @@ class TermsWatch:
 
     def heard(self, message: Result | Acknowledgement, now: int) -> None:
         """The CPU has taken in what a GPU has answered."""
-        if not self._contexts:
-            return
         self._look(now)
         refused = isinstance(message, Acknowledgement)
         done = not refused and message.status == ResultStatus.DONE.code

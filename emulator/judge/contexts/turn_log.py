@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ringhil.emulator.kernel.observations import RegisterChanged
+from ringhil.emulator.events.hardware import RegisterChanged
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.registers import ADDRESS, TURN_CONTEXT, TurnBit

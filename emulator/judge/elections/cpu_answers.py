@@ -1,10 +1,15 @@
 """What the CPU answers to the keepalives of GPUs: to which one, and whether and to whom it has given the lease."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ringhil.emulator.judge.elections.messages import Seat
+from ringhil.emulator.events.hardware import FromCpu
+from ringhil.emulator.events.server import CpuSaid
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.messages import Alive, Seat
+from ringhil.emulator.judge.elections.seat_events import GrantorHears
 from ringhil.emulator.judge.findings import FindingList, say
+from ringhil.firmware.observations import Granted
 from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.wire import NO_HOLDER, MemberFlag, MemberState, Role
 
@@ -12,33 +17,36 @@ _FOLLOWER, _GRANTING = MemberState.FOLLOWER.code, MemberFlag.GRANTING
 
 
 class CpuAnswers:
-    """Feed it in the order of time."""
+    """`seats`: by cell and role."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Stream, seats: Mapping[tuple[int, Role], Seat]) -> None:
+        self._seats = seats
         self._asked: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # number and sender, by cell
         self._holders: dict[int, tuple[int, int]] = {}  # rank and epoch of the lease that runs, by card
         self._epochs: dict[int, int] = {}  # of the last lease, by card
         self.wrong = FindingList()
+        stream.listen(GrantorHears, self._asked_for)
+        stream.listen(CpuSaid, self._said)
+        stream.listen(FromCpu, self._sent)
 
-    def asked(self, cell: int, frame: bytes) -> None:
+    def _asked_for(self, o: GrantorHears) -> None:
         """A keepalive has arrived from a GPU."""
-        f = Keepalive.HEAD.unpack_from(frame)
-        if f[9] == Role.ENTRY.code:
-            self._asked[cell].append((f[6], f[7]))
+        if isinstance(o.message, Alive) and o.message.role is Role.ENTRY and o.seat.role is Role.ENTRY:
+            self._asked[o.cell].append((o.message.sequence, o.message.sender))
 
-    def granted(self, card: int, rank: int, epoch: int) -> None:
-        """The CPU has given the lease of a card."""
-        self._holders[card] = rank, epoch
-        self._epochs[card] = epoch
+    def _said(self, o: CpuSaid) -> None:
+        """The CPU has given the lease of a card, or that lease is over."""
+        if isinstance(o.what, Granted):
+            self._holders[o.card] = o.what.rank, o.what.epoch
+            self._epochs[o.card] = o.what.epoch
+        else:
+            self._holders.pop(o.card, None)
 
-    def lapsed(self, card: int) -> None:
-        """That lease is over."""
-        self._holders.pop(card, None)
-
-    def sent(self, cell: int, seat: Seat, frame: bytes, now: int) -> None:
-        """The CPU sends a keepalive to a GPU."""
-        for problem in self._problems(cell, seat, frame):
-            self.wrong.tell(now, "the CPU answered {} at cycle {}: {}", seat.name, now, problem)
+    def _sent(self, o: FromCpu) -> None:
+        if o.frame[0] == Keepalive.KIND:
+            seat = self._seats[o.cell, Role.ENTRY]
+            for problem in self._problems(o.cell, seat, o.frame):
+                self.wrong.tell(o.cycle, "the CPU answered {} at cycle {}: {}", seat.name, o.cycle, problem)
 
     def _problems(self, cell: int, seat: Seat, frame: bytes) -> Iterator[str]:
         f = Keepalive.HEAD.unpack_from(frame)

@@ -9,7 +9,10 @@ the end of the run.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ringhil.emulator.events.server import FirmwareStopped
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.elections.messages import Seat
+from ringhil.emulator.judge.elections.seat_events import Booted, SeatDeposed, SeatElected, SeatGranted, SeatLapsed
 from ringhil.emulator.judge.findings import FindingList, Name, Value, say
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.registers import ControlBit
@@ -29,11 +32,11 @@ class _Life:
 
 
 class Fence:
-    """`peek`: the register of a cell, by name. `remind`: have something done at a cycle, before anything else there.
-    Feed it in the order of time."""
+    """`peek`: the register of a cell, by name. `remind`: have something done at a cycle, before anything else there."""
 
     def __init__(
         self,
+        stream: Stream,
         wiring: Wiring,
         seats: Mapping[tuple[int, Role], Seat],
         peek: Callable[[int, str], int],
@@ -42,23 +45,23 @@ class Fence:
         self._wiring, self._peek, self._remind = wiring, peek, remind
         self._lives = {cell: _Life(0) for cell, _ in seats}
         self.wrong = FindingList()
+        stream.listen(SeatElected, self._holds)
+        stream.listen(SeatGranted, self._holds)
+        stream.listen(SeatDeposed, self._holds_no_more)
+        stream.listen(SeatLapsed, self._holds_no_more)
+        stream.listen(Booted, self._boots)
+        # The registers stay as they are until it boots.
+        stream.listen(FirmwareStopped, lambda o: self._lives.pop(o.cell, None))
 
-    def holds(self, cell: int, role: Role, now: int) -> None:
-        """It has been elected, or has granted a lease."""
-        self._change(cell, now).holds.add(role)
+    def _holds(self, o: SeatElected | SeatGranted) -> None:
+        self._change(o.cell, o.cycle).holds.add(o.seat.role)
 
-    def holds_no_more(self, cell: int, role: Role, now: int) -> None:
-        """It has laid the role down, or the lease that it granted is over."""
-        self._change(cell, now).holds.discard(role)
+    def _holds_no_more(self, o: SeatDeposed | SeatLapsed) -> None:
+        self._change(o.cell, o.cycle).holds.discard(o.seat.role)
 
-    def boots(self, cell: int, now: int) -> None:
-        """It speaks for the first time since its GPU has failed."""
-        self._lives[cell] = _Life(now)
-        self._change(cell, now)
-
-    def stopped(self, cell: int) -> None:
-        """Its GPU has failed: the registers stay as they are until it boots."""
-        self._lives.pop(cell, None)
+    def _boots(self, o: Booted) -> None:
+        self._lives[o.cell] = _Life(o.cycle)
+        self._change(o.cell, o.cycle)
 
     def look(self, cell: int, now: int) -> None:
         """Whether its registers are as they must be now."""

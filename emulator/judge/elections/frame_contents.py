@@ -5,12 +5,18 @@ firmware's code has no part in it. What it says of others is not judged here.
 """
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FromFirmware, ToFirmware
+from ringhil.emulator.events.server import FirmwareStopped
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.elections.messages import Seat, cut_short
+from ringhil.emulator.judge.elections.seat_events import RING, SeatDeposed, SeatElected, SeatGranted, SeatLapsed
 from ringhil.emulator.judge.findings import FindingList, Name, Value, say
 from ringhil.emulator.server.wiring import Wiring
+from ringhil.firmware.observations import Rejected, Suspected
 from ringhil.protocol.frames import Election, Keepalive, Report, Statistics
 from ringhil.protocol.wire import NO_HOLDER, CensusVerdict, Flag, MemberFlag, MemberState, Operation, Port, Role
 
@@ -20,7 +26,6 @@ _WHO = struct.Struct(">BBB")  # role, rank, multiplier
 _ANSWERED = struct.Struct(">II")  # echo, holder
 _SENDER, _ROLE, _STATE, _INTERVAL, _HEARD = slice(16, 20), 24, 27, slice(28, 32), slice(32, 40)  # of a keepalive
 _FLAGS = {Port.CW.code: 0, Port.CCW.code: Flag.CCW, Port.CPU.code: Flag.TO_HOST, Port.BOUNDARY.code: 0}
-_RING = (Port.CW.code, Port.CCW.code)
 _ROLES = {role.code: role for role in Role}
 _STATE_BITS = 0x0F
 _FOLLOWER, _CANDIDATE, _HOLDER = (state.code for state in MemberState)
@@ -64,9 +69,11 @@ class _Rounds:
 
 
 class FrameContents:
-    """Feed it in the order of time."""
+    """`seats`: by cell and role. `firmware_latency`: cycles until a frame that has arrived is read."""
 
-    def __init__(self, wiring: Wiring, seats: Mapping[tuple[int, Role], Seat], firmware_latency: int) -> None:
+    def __init__(
+        self, stream: Stream, wiring: Wiring, seats: Mapping[tuple[int, Role], Seat], firmware_latency: int
+    ) -> None:
         self._wiring, self._latency = wiring, firmware_latency
         self._lives = {key: _Life(seat, _heads(wiring, key[0], seat)) for key, seat in seats.items()}
         self._known: dict[tuple[int, Role], list[tuple[int, int]]] = {}  # epochs that it has read of, and when
@@ -74,33 +81,38 @@ class FrameContents:
         # Leases that have begun or ended: since when, and after which round of keepalives.
         self._news: dict[tuple[int, Role], tuple[int, int]] = {}
         self.wrong = FindingList()
+        stream.listen(SeatElected, self._holds)
+        stream.listen(SeatGranted, self._holds)
+        stream.listen(SeatDeposed, self._holds_no_more)
+        stream.listen(SeatLapsed, self._holds_no_more)
+        stream.listen(FirmwareSaid, self._said)
+        stream.listen(FromFirmware, self._writes)
+        stream.listen(ToFirmware, self._reads)
+        stream.listen(FirmwareStopped, self._stopped)
 
     # ------------------------------------------------------------------------------------------- what it says of itself
 
-    def holds(self, cell: int, role: Role, epoch: int, now: int) -> None:
-        """It has been elected, or has granted a lease."""
-        life = self._lives[cell, role]
+    def _holds(self, o: SeatElected | SeatGranted) -> None:
+        life, role, epoch = self._lives[o.cell, o.seat.role], o.seat.role, o.what.epoch
         life.holds, life.epoch = True, max(life.epoch, epoch)
-        self._must_tell(cell, role, now)
+        self._must_tell(o.cell, role, o.cycle)
         if role is Role.ENTRY:
-            self._rounds[cell] = _Rounds(epoch)
+            self._rounds[o.cell] = _Rounds(epoch)
 
-    def holds_no_more(self, cell: int, role: Role, now: int) -> None:
-        """It has laid the role down, or the lease that it granted is over."""
-        self._lives[cell, role].holds = False
-        self._must_tell(cell, role, now)
+    def _holds_no_more(self, o: SeatDeposed | SeatLapsed) -> None:
+        self._lives[o.cell, o.seat.role].holds = False
+        self._must_tell(o.cell, o.seat.role, o.cycle)
 
-    def rejects(self, cell: int) -> None:
-        """Its census has rejected a message or a round."""
-        rounds = self._rounds.get(cell)
-        if rounds is not None:
+    def _said(self, o: FirmwareSaid) -> None:
+        """Its census has rejected a message or a round, or names GPUs after a round that failed: its next report does,
+        too."""
+        rounds = self._rounds.get(o.cell)
+        if rounds is None:
+            return
+        if isinstance(o.what, Rejected):
             rounds.rejected += 1
-
-    def suspects(self, cell: int, gpus: Sequence[int]) -> None:
-        """Its census names these GPUs after a round that failed: its next report does, too."""
-        rounds = self._rounds.get(cell)
-        if rounds is not None:
-            rounds.suspects = tuple(gpus)
+        elif isinstance(o.what, Suspected):
+            rounds.suspects = tuple(o.what.gpus)
 
     def _must_tell(self, cell: int, role: Role, now: int) -> None:
         """The others of its side are told at once."""
@@ -125,8 +137,8 @@ class FrameContents:
         for cell in {cell for cell, _ in self._news}:
             self._untold(cell, now)
 
-    def stopped(self, cell: int) -> None:
-        """Its GPU has failed."""
+    def _stopped(self, o: FirmwareStopped) -> None:
+        cell = o.cell
         for role in Role:
             life = self._lives.get((cell, role))
             if life is not None:
@@ -137,16 +149,17 @@ class FrameContents:
 
     # ------------------------------------------------------------------------------------------------ what it reads
 
-    def reads(self, cell: int, port: int, frame: bytes, arrived: int) -> None:
-        """A sound frame of an election has arrived in its mailbox."""
-        if frame[0] != Keepalive.KIND or cut_short(frame):
+    def _reads(self, o: ToFirmware) -> None:
+        """A keepalive has arrived in its mailbox."""
+        cell, port, frame = o.cell, o.port, o.frame
+        if o.bad or frame[0] != Keepalive.KIND or cut_short(frame):
             return
         role = _ROLES.get(frame[_ROLE])
         life = None if role is None else self._lives.get((cell, role))
         if role is None or life is None:
             return
         seat, epoch = life.seat, int.from_bytes(frame[8:12])
-        if port in _RING:
+        if port in RING:
             sender = int.from_bytes(frame[_SENDER])
             gpu, boot = sender >> 16, sender & 0xFFFF
             if gpu == seat.gpu or gpu not in seat.members or boot < life.heard.get(gpu, 0):
@@ -155,12 +168,12 @@ class FrameContents:
         elif port != seat.uplink.code or seat.grants:
             return  # a grantor makes nothing of the epochs of those who ask
         if epoch > life.epoch:
-            self._known.setdefault((cell, role), []).append((arrived + self._latency, epoch))
+            self._known.setdefault((cell, role), []).append((o.cycle + self._latency, epoch))
 
     # ------------------------------------------------------------------------------------------------ what it writes
 
-    def writes(self, cell: int, port: int, frame: bytes, now: int) -> None:
-        """Its firmware writes a frame into its mailbox."""
+    def _writes(self, o: FromFirmware) -> None:
+        cell, port, frame, now = o.cell, o.port, o.frame, o.cycle
         kind = frame[0]
         if self._news:
             self._untold(cell, now)
@@ -179,8 +192,7 @@ class FrameContents:
         else:
             problems = iter([say("kind is {:#04x}, which no firmware sends", kind)])
         for problem in problems:
-            card, gpu = self._wiring.place(cell)
-            name = Name(f"{self._wiring.cards[card].name}.{gpu}")
+            name = Name(self._wiring.places.gpus[cell])
             self.wrong.tell(now, "{} sent a message at cycle {}: {}", name, now, problem)
 
     def _keepalive(self, cell: int, port: int, frame: bytes, now: int) -> Iterator[str]:
@@ -224,7 +236,7 @@ class FrameContents:
         yield from _number(life, port, home, sequence)
         yield from _state(life, port, frame[_STATE])
         yield from _candidacy(life, sequence, frame[_STATE], now)
-        if port in _RING:
+        if port in RING:
             # Only an answer by an uplink speaks of a member: of who holds the lease, and of what is answered.
             holder = seat.rank if seat.grants and life.holds else NO_HOLDER
             if _ANSWERED.unpack_from(frame, 40) != (0, holder):
@@ -350,7 +362,7 @@ def _suspects(size: int, told: tuple[int, int], sets: bytes, named: tuple[int, .
 def _number(life: _Life, port: int, home: int, sequence: int) -> Iterator[str]:
     """All keepalives of a round have its number, rounds follow one another, and nothing is sent twice."""
     last = life.told.get((port, home), 0)
-    if port in _RING:
+    if port in RING:
         if sequence != last + 1:
             yield say("its sequence number is {}; the last to GPU {} by this port was {}", sequence, home, last)
         life.told[port, home] = life.sequence = sequence
@@ -368,7 +380,7 @@ def _state(life: _Life, port: int, state: int) -> Iterator[str]:
     if seat.grants:
         if low != _FOLLOWER:
             yield say("its state is {}; a grantor has no other than {}", low, _FOLLOWER)
-        if port in _RING and bool(state & MemberFlag.GRANTING) != life.holds:
+        if port in RING and bool(state & MemberFlag.GRANTING) != life.holds:
             yield say(
                 "it says {} lease of its runs, and {} does",
                 "no" if life.holds else "a",
@@ -400,7 +412,7 @@ def _heads(wiring: Wiring, cell: int, seat: Seat) -> dict[tuple[int, int], bytes
     heads = {
         (port, home): _HEAD.pack(Keepalive.KIND, card, _FLAGS[port], ttl, home)
         for home in seat.members
-        for port in _RING
+        for port in RING
         if home != gpu
     }
     far_card, far = (card, gpu) if seat.far is None else (wiring.crossings[cell].peer_card, seat.far)

@@ -11,8 +11,19 @@ Messages are looked at when they arrive, and count when their receiver reads the
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ringhil.emulator.events.server import CpuSaid
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.elections.messages import Alive, Ask, Seat
+from ringhil.emulator.judge.elections.peers import Peers
 from ringhil.emulator.judge.elections.roles import RoleWatch
+from ringhil.emulator.judge.elections.seat_events import (
+    Booted,
+    GrantorHears,
+    GrantorSent,
+    SeatGranted,
+    SeatLapsed,
+    SeatsStopped,
+)
 from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.protocol.reasons import LeaseEnd
@@ -48,10 +59,13 @@ class _Book:
 
 
 class Grants:
-    """`roles`: by role and number of the group, by what the members do. Feed it in the order of time."""
+    """`roles`: by role and number of the group, by what the members do. Make it after `peers`."""
 
-    def __init__(self, seats: Sequence[Seat], roles: dict[tuple[Role, int], RoleWatch]) -> None:
-        self._roles = roles
+    def __init__(
+        self, stream: Stream, seats: Sequence[Seat], roles: dict[tuple[Role, int], RoleWatch], peers: Peers
+    ) -> None:
+        self._roles, self._peers = roles, peers
+        self._at_cpu = {(s.number, s.rank): s for s in seats if s.role is Role.ENTRY}
         self._members = {(s.role, s.number): s for s in seats if not s.grants}
         self._electing = {(s.role, s.number, s.rank): s.gpu for s in seats if not s.grants}
         self._books: dict[_Key, _Book] = {}
@@ -62,12 +76,37 @@ class Grants:
         for seat in seats:
             if seat.grants and len(seat.members) > 1:
                 self._book(seat).quiet_until = 2 * seat.times.skew
+        stream.listen(GrantorHears, lambda o: self._told(o.seat, o.message, o.read_at))
+        stream.listen(GrantorSent, self._sent)
+        stream.listen(
+            SeatGranted, lambda o: self._granted(o.seat, o.what, o.cycle, self._elsewhere(o.cell, o.seat, o.cycle))
+        )
+        stream.listen(SeatLapsed, lambda o: self._lapsed(o.seat, o.what, o.cycle))
+        stream.listen(CpuSaid, self._cpu_said)
+        stream.listen(Booted, self._booted)
+        stream.listen(SeatsStopped, self._stopped)
+
+    def _elsewhere(self, cell: int, seat: Seat, now: int) -> dict[int, int] | None:
+        """By GPU, until when leases of other wardens may run, by what they have told this one; None: that can't be
+        said. To the CPU nobody tells of any."""
+        return {} if seat.role is Role.ENTRY else self._peers.granting(cell, seat, now)
+
+    def _sent(self, o: GrantorSent) -> None:
+        if isinstance(o.message, Ask):
+            self._answered(o.seat, o.message, o.cycle, self._elsewhere(o.cell, o.seat, o.cycle))
+
+    def _cpu_said(self, o: CpuSaid) -> None:
+        seat = self._at_cpu[o.card, o.what.rank]
+        if isinstance(o.what, Granted):
+            self._granted(seat, o.what, o.cycle, {})
+        else:
+            self._lapsed(seat, o.what, o.cycle)
 
     def _book(self, seat: Seat) -> _Book:
         key = (seat.role, seat.number, -1 if seat.role is Role.ENTRY else seat.rank)
         return self._books.setdefault(key, _Book())
 
-    def told(self, seat: Seat, message: Alive | Ask, at: int) -> None:
+    def _told(self, seat: Seat, message: Alive | Ask, at: int) -> None:
         """A member's message reaches its grantor, which reads it at cycle `at`. `seat`: of the member at the CPU, or of
         the warden."""
         book = self._book(seat)
@@ -79,8 +118,8 @@ class Grants:
         elif message.operation is Operation.RELEASE:
             book.releases = [(t, e) for t, e in book.releases if t >= at - 1] + [(at, message.epoch)]
 
-    def answered(self, seat: Seat, answer: Ask, now: int, elsewhere: dict[int, int] | None) -> None:
-        """A grantor answers a claim. `seat`: of the member at the CPU, or of the warden; `elsewhere`: see `granted`."""
+    def _answered(self, seat: Seat, answer: Ask, now: int, elsewhere: dict[int, int] | None) -> None:
+        """A grantor answers a claim. `seat`: of the member at the CPU, or of the warden."""
         book = self._book(seat)
         self._unanswered(seat, book, now)
         asked = [(at, rank, epoch) for at, rank, epoch in book.asked if (at, rank) == (now, seat.rank)]
@@ -122,9 +161,8 @@ class Grants:
                 self._tell(seat, at, say("{} asked for epoch {}, and was not answered", self._name(seat, rank), epoch))
         book.asked = [claim for claim in book.asked if claim[0] >= now]
 
-    def granted(self, seat: Seat, what: Granted, now: int, elsewhere: dict[int, int] | None) -> None:
-        """A grantor has given a lease. `elsewhere`: by GPU, until when leases of other wardens may run, by what they
-        have told this one; None: that can't be said."""
+    def _granted(self, seat: Seat, what: Granted, now: int, elsewhere: dict[int, int] | None) -> None:
+        """A grantor has given a lease."""
         book, group = self._book(seat), (seat.role, seat.number)
         holder = self._name(seat, what.rank)
         if book.rank is not None:
@@ -171,7 +209,7 @@ class Grants:
                 seat, now, say("{} was granted epoch {}; the next one of its rank is {}", holder, what.epoch, most)
             )
 
-    def lapsed(self, seat: Seat, what: Lapsed, now: int) -> None:
+    def _lapsed(self, seat: Seat, what: Lapsed, now: int) -> None:
         """A lease has ended for its grantor."""
         book, guard = self._book(seat), seat.times.guard
         book.renew(now, seat.times.lease)
@@ -190,14 +228,18 @@ class Grants:
                 self._tell(seat, now, say("the lease of {} ended, and it still holds the role", holder))
         book.rank = None
 
-    def booted(self, seat: Seat, now: int) -> None:
+    def _booted(self, o: Booted) -> None:
         """A warden has booted anew: it may have forgotten a lease."""
-        wait = seat.times.lease + seat.times.guard if len(seat.members) > 1 else 0
-        self._books[seat.role, seat.number, seat.rank] = _Book(quiet_until=now + wait)
+        for seat in o.seats:
+            if seat.grants:
+                wait = seat.times.lease + seat.times.guard if len(seat.members) > 1 else 0
+                self._books[seat.role, seat.number, seat.rank] = _Book(quiet_until=o.cycle + wait)
 
-    def stopped(self, seat: Seat) -> None:
+    def _stopped(self, o: SeatsStopped) -> None:
         """A warden's GPU has failed, and what it had given is forgotten."""
-        self._books[seat.role, seat.number, seat.rank] = _Book()
+        for seat in o.seats:
+            if seat.grants:
+                self._books[seat.role, seat.number, seat.rank] = _Book()
 
     def finish(self, now: int) -> None:
         """The run is over: a lease that nobody has renewed must have ended."""

@@ -9,11 +9,20 @@ could ask again: its lease was over, and its grantor answered.
 
 from dataclasses import dataclass
 
-from ringhil.emulator.judge.elections.messages import Seat
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.messages import Ask, Seat
 from ringhil.emulator.judge.elections.peers import Peers
+from ringhil.emulator.judge.elections.seat_events import (
+    Booted,
+    MemberHears,
+    MemberSent,
+    SeatDeposed,
+    SeatElected,
+    SeatsStopped,
+)
 from ringhil.emulator.judge.findings import FindingList, say
 from ringhil.protocol.reasons import LeaseEnd
-from ringhil.protocol.wire import Role
+from ringhil.protocol.wire import Operation, Role
 
 _MOST_LOSSES = 7  # that make the wait longer
 _SOON = 8  # waits
@@ -34,24 +43,31 @@ class _Member:
 
 
 class HoldOffs:
-    """Feed it in the order of time, by seats of members that have others beside them."""
+    """Of members that have others beside them. Make it after `peers`."""
 
-    def __init__(self, peers: Peers) -> None:
+    def __init__(self, stream: Stream, peers: Peers) -> None:
         self._peers = peers
         self._members: dict[tuple[int, Role], _Member] = {}
         self.too_soon = FindingList()
+        stream.listen(Booted, self._boots)
+        stream.listen(SeatElected, self._elected)
+        stream.listen(SeatDeposed, self._deposed)
+        stream.listen(MemberSent, self._sent)
+        stream.listen(MemberHears, lambda o: self._answered(o.cell, o.seat, o.read_at))
+        stream.listen(SeatsStopped, self._stopped)
 
-    def boots(self, cell: int, seat: Seat, now: int) -> None:
-        """It speaks for the first time since its GPU has failed."""
-        self._members[cell, seat.role] = _Member(until=now + seat.times.wait_to_restore, boot=now)
+    def _boots(self, o: Booted) -> None:
+        for seat in o.seats:
+            if not seat.grants:
+                until = o.cycle + seat.times.wait_to_restore
+                self._members[o.cell, seat.role] = _Member(until=until, boot=o.cycle)
 
-    def elected(self, cell: int, seat: Seat, now: int) -> None:
-        """It holds the role."""
-        self._of(cell, seat).since = now
+    def _elected(self, o: SeatElected) -> None:
+        self._of(o.cell, o.seat).since = o.cycle
 
-    def deposed(self, cell: int, seat: Seat, why: LeaseEnd, now: int) -> None:
-        """It holds it no longer."""
-        member = self._of(cell, seat)
+    def _deposed(self, o: SeatDeposed) -> None:
+        seat, why, now = o.seat, o.what.why, o.cycle
+        member = self._of(o.cell, seat)
         if why is LeaseEnd.HANDOVER:
             member.until = now + seat.times.lease
         elif why is LeaseEnd.LEASE:
@@ -61,18 +77,20 @@ class HoldOffs:
             member.losses = min(member.losses + 1, _MOST_LOSSES) if soon else 1
             member.until = now + (wait << member.losses - 1)
 
-    def sent(self, cell: int, seat: Seat, now: int) -> None:
-        """It sends a keepalive to its grantor."""
-        self._of(cell, seat).sent = now
+    def _sent(self, o: MemberSent) -> None:
+        if not isinstance(o.message, Ask):
+            self._of(o.cell, o.seat).sent = o.cycle
+        elif o.message.operation is Operation.CLAIM and len(o.seat.members) > 1:
+            self._claims(o.cell, o.seat, o.cycle)
 
-    def answered(self, cell: int, seat: Seat, at: int) -> None:
+    def _answered(self, cell: int, seat: Seat, at: int) -> None:
         """It reads something of its grantor's at cycle `at`."""
         member = self._of(cell, seat)
         if member.sent > member.answered + seat.times.lease:  # then it has looked
             member.up_since = at
         member.answered = at
 
-    def claims(self, cell: int, seat: Seat, now: int) -> None:
+    def _claims(self, cell: int, seat: Seat, now: int) -> None:
         """It asks for the lease."""
         member = self._of(cell, seat)
         if now >= member.until:
@@ -92,9 +110,10 @@ class HoldOffs:
         if now < until:
             self.too_soon.tell(now, "{}; until {} it leaves it to others, of which it hears one", asked, until)
 
-    def stopped(self, cell: int, seat: Seat) -> None:
-        """Its GPU has failed."""
-        self._members.pop((cell, seat.role), None)
+    def _stopped(self, o: SeatsStopped) -> None:
+        for seat in o.seats:
+            if not seat.grants:
+                self._members.pop((o.cell, seat.role), None)
 
     def _of(self, cell: int, seat: Seat) -> _Member:
         return self._members.setdefault((cell, seat.role), _Member())

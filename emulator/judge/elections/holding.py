@@ -5,11 +5,13 @@ very cycle. Who has booted listens before it asks; who has lost its lease leaves
 the grantor go out at an even pace.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ringhil.emulator.judge.elections.messages import Alive, Ask, Seat
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.messages import Alive, Seat
+from ringhil.emulator.judge.elections.seat_events import MemberHears, MemberSent, SeatDeposed, SeatElected, SeatsStopped
 from ringhil.emulator.judge.findings import FindingList, say
-from ringhil.firmware.observations import Deposed
 from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Operation, Role
 
@@ -32,16 +34,22 @@ class _Member:
 
 
 class Holding:
-    """Feed it in the order of time, by seats of members."""
+    """`seats`: by cell and role."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Stream, seats: Mapping[tuple[int, Role], Seat]) -> None:
+        self._seats = seats
         self._members: dict[tuple[int, Role], _Member] = {}
         self.wrong = FindingList()
         self.too_soon = FindingList()
         self.uneven = FindingList()
+        stream.listen(MemberSent, self._sent)
+        stream.listen(MemberHears, self._hears)
+        stream.listen(SeatElected, self._elected)
+        stream.listen(SeatDeposed, self._deposed)
+        stream.listen(SeatsStopped, self._stopped)
 
-    def sent(self, cell: int, seat: Seat, message: Alive | Ask, now: int) -> None:
-        """It sends a message to its grantor."""
+    def _sent(self, o: MemberSent) -> None:
+        cell, seat, message, now = o.cell, o.seat, o.message, o.cycle
         member = self._of(cell, seat)
         if not member.running:
             self._boot(member, seat, now)
@@ -99,8 +107,9 @@ class Holding:
         while len(member.sent) > t.multiplier + 1:
             del member.sent[next(iter(member.sent))]
 
-    def told(self, cell: int, seat: Seat, message: Alive | Ask, at: int) -> None:
-        """Its grantor's answer has come; it reads it at cycle `at`."""
+    def _hears(self, o: MemberHears) -> None:
+        """Its grantor's answer has come."""
+        cell, seat, message, at = o.cell, o.seat, o.message, o.read_at
         member = self._of(cell, seat)
         if isinstance(message, Alive):
             member.until = self._until(member, seat, at - 1)
@@ -110,8 +119,8 @@ class Holding:
         elif message.operation is Operation.GRANT:
             member.grants[message.epoch] = message.sequence
 
-    def elected(self, cell: int, seat: Seat, epoch: int, now: int) -> None:
-        """It holds a lease from now on."""
+    def _elected(self, o: SeatElected) -> None:
+        cell, seat, epoch, now = o.cell, o.seat, o.what.epoch, o.cycle
         member = self._of(cell, seat)
         asked = member.claims.get(member.grants.get(epoch, -1))
         if asked is None:
@@ -119,8 +128,8 @@ class Holding:
         member.epoch, member.until = epoch, (now if asked is None else asked) + seat.times.lease
         member.answers, member.claims, member.grants = [], {}, {}
 
-    def deposed(self, cell: int, seat: Seat, what: Deposed, now: int) -> None:
-        """It holds it no longer."""
+    def _deposed(self, o: SeatDeposed) -> None:
+        cell, seat, what, now = o.cell, o.seat, o.what, o.cycle
         member = self._of(cell, seat)
         if what.why is LeaseEnd.LEASE:
             # Of what is read in that very cycle it may know or not.
@@ -141,15 +150,16 @@ class Holding:
                 until = max(until, left + seat.times.lease)
         return until
 
-    def stopped(self, cell: int, seat: Seat) -> None:
-        """Its GPU has failed."""
-        boots = self._of(cell, seat).boots + 1
-        self._members[cell, seat.role] = _Member(running=False, boots=boots)
+    def _stopped(self, o: SeatsStopped) -> None:
+        for seat in o.seats:
+            if not seat.grants:
+                boots = self._of(o.cell, seat).boots + 1
+                self._members[o.cell, seat.role] = _Member(running=False, boots=boots)
 
-    def finish(self, seats: dict[tuple[int, Role], Seat], now: int) -> None:
+    def finish(self, now: int) -> None:
         """The run is over: nobody has fallen silent, nobody holds what is over."""
         for (cell, role), member in self._members.items():
-            seat = seats[cell, role]
+            seat = self._seats[cell, role]
             if not member.running or member.last is None:
                 continue
             if now - member.last > seat.times.interval:

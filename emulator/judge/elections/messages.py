@@ -20,7 +20,8 @@ _LEAST = {kind.KIND: kind.HEAD.size for kind in (Keepalive, Election, Statistics
 
 
 class Alive(NamedTuple):
-    """A keepalive. `holding`: its sender holds the role; `rank`: of who holds it, by a grantor's answer."""
+    """A keepalive. `holding`: its sender holds the role; `rank`: of who holds it, by a grantor's answer; `sender`: its
+    discriminator."""
 
     role: Role
     epoch: int
@@ -28,6 +29,7 @@ class Alive(NamedTuple):
     echo: int
     holding: bool
     rank: int
+    sender: int
 
 
 class Ask(NamedTuple):
@@ -52,7 +54,7 @@ def read(frame: bytes) -> Alive | Ask | None:
     if frame[0] == Keepalive.KIND:
         f = Keepalive.HEAD.unpack_from(frame)
         role = _ROLES.get(f[9])
-        return None if role is None else Alive(role, f[5], f[6], f[15], f[12] & _STATE == _HOLDER, f[16])
+        return None if role is None else Alive(role, f[5], f[6], f[15], f[12] & _STATE == _HOLDER, f[16], f[7])
     if frame[0] == Election.KIND:
         e = Election.HEAD.unpack_from(frame)
         role, operation = _ROLES.get(e[9]), _OPERATIONS.get(e[8])

@@ -10,7 +10,10 @@ judged.
 from collections import deque
 from dataclasses import dataclass
 
-from ringhil.emulator.judge.elections.messages import Seat, cut_short
+from ringhil.emulator.events.server import FirmwareStopped
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.messages import Seat
+from ringhil.emulator.judge.elections.seat_events import KeepaliveHeard, KeepaliveSent, SeatPeerDown, SeatPeerUp
 from ringhil.emulator.judge.findings import Finding, FindingList, say
 from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.wire import MemberFlag, MemberState, Role
@@ -53,9 +56,9 @@ class _Read:
 
 
 class Peers:
-    """Feed it in the order of time, by the cell and its seat."""
+    """Others ask it whom a GPU hears: make it before them."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Stream) -> None:
         self._peers: dict[tuple[int, Role], dict[int, _Peer]] = {}
         self._seats: dict[tuple[int, Role], Seat] = {}
         self._unread: dict[int, deque[_Read]] = {}
@@ -63,6 +66,11 @@ class Peers:
         self._late: list[tuple[int, str, int]] = []
         self.too_soon = FindingList()
         self.mistold = FindingList()
+        stream.listen(KeepaliveHeard, self._heard)
+        stream.listen(SeatPeerDown, lambda o: self._is_down(o.cell, o.seat, o.what.gpu, o.cycle))
+        stream.listen(SeatPeerUp, lambda o: self._is_up(o.cell, o.seat, o.what.gpu, o.cycle))
+        stream.listen(KeepaliveSent, self._writes)
+        stream.listen(FirmwareStopped, self._stopped)
 
     @property
     def late(self) -> FindingList:
@@ -71,16 +79,13 @@ class Peers:
 
     # ------------------------------------------------------------------------------------------------- what is seen
 
-    def heard(self, cell: int, seat: Seat, frame: bytes, at: int) -> None:
-        """It reads a keepalive of its role at cycle `at`, which came round the ring."""
-        if cut_short(frame):
-            return
-        f = Keepalive.HEAD.unpack_from(frame)
-        gpu = f[7] >> 16
+    def _heard(self, o: KeepaliveHeard) -> None:
+        f = Keepalive.HEAD.unpack_from(o.frame)
+        gpu, seat = f[7] >> 16, o.seat
         if gpu != seat.gpu and gpu in seat.members:
-            self._unread.setdefault(cell, deque()).append(_Read(at, seat, gpu, f[7] & _WORD, f[6], f[12]))
+            self._unread.setdefault(o.cell, deque()).append(_Read(o.read_at, seat, gpu, f[7] & _WORD, f[6], f[12]))
 
-    def down(self, cell: int, seat: Seat, gpu: int, now: int) -> None:
+    def _is_down(self, cell: int, seat: Seat, gpu: int, now: int) -> None:
         """It has not heard another GPU for too long."""
         self._read(cell, now - 1)  # what comes in this very cycle came too late
         self._speaks.add(cell)
@@ -93,7 +98,7 @@ class Peers:
         peer.doublings = min(peer.doublings + 1, _MOST_DOUBLINGS)
         peer.up, peer.down_at, peer.due, peer.told = False, now, None, False
 
-    def up(self, cell: int, seat: Seat, gpu: int, now: int) -> None:
+    def _is_up(self, cell: int, seat: Seat, gpu: int, now: int) -> None:
         """It takes another GPU for up."""
         self._read(cell, now)
         self._speaks.add(cell)
@@ -112,9 +117,10 @@ class Peers:
         self._look(cell, seat, gpu, peer, now)
         peer.up, peer.up_at, peer.down_at, peer.due = True, now, None, None
 
-    def writes(self, cell: int, seat: Seat, frame: bytes, now: int) -> None:
-        """It sends a keepalive of its role, which says whom it hears."""
-        if cell not in self._speaks or cut_short(frame):
+    def _writes(self, o: KeepaliveSent) -> None:
+        """It says whom it hears."""
+        cell, seat, frame, now = o.cell, o.seat, o.frame, o.cycle
+        if cell not in self._speaks:
             return
         said = Keepalive.HEAD.unpack_from(frame)[14]
         peers = self._of(cell, seat)
@@ -131,11 +137,11 @@ class Peers:
                 )
                 self.mistold.tell(now, "{} sent a message at cycle {}: {}", seat.name, now, text)
 
-    def stopped(self, cell: int) -> None:
-        """The GPU has failed and forgets whom it heard."""
-        self._unread.pop(cell, None)
+    def _stopped(self, o: FirmwareStopped) -> None:
+        """It forgets whom it heard."""
+        self._unread.pop(o.cell, None)
         for role in Role:
-            self._peers.pop((cell, role), None)
+            self._peers.pop((o.cell, role), None)
 
     def finish(self, now: int) -> None:
         """The run is over."""

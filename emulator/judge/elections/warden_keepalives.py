@@ -1,24 +1,25 @@
 """Wardens of a link between cards go on telling each other of their leases, and never fall silent."""
 
+from ringhil.emulator.events.server import FirmwareStopped
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.elections.messages import Seat
+from ringhil.emulator.judge.elections.seat_events import KeepaliveSent
 from ringhil.emulator.judge.findings import FindingList, say
 
 
 class WardenKeepalives:
-    """Feed it in the order of time, by seats of wardens that have others beside them."""
+    """Of wardens that have others beside them."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Stream) -> None:
         self._last: dict[int, tuple[Seat, int]] = {}
         self.uneven = FindingList()
+        stream.listen(KeepaliveSent, self._sent)
+        stream.listen(FirmwareStopped, lambda o: self._last.pop(o.cell, None))
 
-    def sent(self, cell: int, seat: Seat, now: int) -> None:
-        """It sends a keepalive round the ring."""
-        self._look(cell, now)
-        self._last[cell] = seat, now
-
-    def stopped(self, cell: int) -> None:
-        """Its GPU has failed."""
-        self._last.pop(cell, None)
+    def _sent(self, o: KeepaliveSent) -> None:
+        if o.seat.grants:
+            self._look(o.cell, o.cycle)
+            self._last[o.cell] = o.seat, o.cycle
 
     def finish(self, now: int) -> None:
         """The run is over."""

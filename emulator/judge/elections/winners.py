@@ -4,21 +4,25 @@ Judged is what follows from the faults alone: at power-up the first one listed; 
 under way, nobody but who holds the role: it is not taken from a holder that can keep it.
 """
 
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.seat_events import SeatElected
 from ringhil.emulator.judge.findings import FindingList
 from ringhil.emulator.judge.recovery.watch import Watch
 from ringhil.protocol.wire import Role
 
 
 class Elections:
-    """Feed it every election, after the faults that came before it."""
+    """Make it after `watch`, which hears of each election and of the faults before it first."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, stream: Stream, watch: Watch) -> None:
         self._watch = watch
         self._oracle = watch.oracle
         self.wrong = FindingList()
+        stream.listen(SeatElected, self._elected)
 
-    def elected(self, role: Role, number: int, gpu: int, now: int) -> None:
+    def _elected(self, o: SeatElected) -> None:
         """A member of a card, or of a link between cards, has taken its role up."""
+        role, number, gpu, now = o.seat.role, o.seat.number, o.seat.gpu, o.cycle
         entry = role is Role.ENTRY
         truth = (self._oracle.entries if entry else self._oracle.links)[number]
         claiming = self._oracle.claiming(number) if entry else self._oracle.claiming_across(number)

@@ -7,11 +7,11 @@ until they are as the event demands, or should have been.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ringhil.emulator.events.hardware import RegisterChanged
 from ringhil.emulator.judge.findings import FindingList, Name
 from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part, PartState
 from ringhil.emulator.judge.recovery.bounds import Bounds
 from ringhil.emulator.judge.recovery.card_watch import OpenEvent
-from ringhil.emulator.kernel.observations import RegisterChanged
 from ringhil.emulator.scenario import PartKind
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol import registers

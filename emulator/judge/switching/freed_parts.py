@@ -7,10 +7,13 @@ Read off commands and answers: the key of a request's process is its number and 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.host.switching.plan import PlannedTask, SwitchPlan
 from ringhil.emulator.judge.contexts.commands_seen import Place, SeenCommand
+from ringhil.emulator.judge.contexts.context_events import CommandSent
 from ringhil.emulator.judge.findings import say
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken
 from ringhil.emulator.scenario import SwitchPolicyName
 from ringhil.protocol.frames import Result
 from ringhil.protocol.wire import Compute, ResultStatus
@@ -36,7 +39,7 @@ class _Process:
 class FreedParts:
     """`is_lost`: whether anything was seen that may have cost a GPU its contexts."""
 
-    def __init__(self, plan: SwitchPlan | None, is_lost: Callable[[Gpu], bool]) -> None:
+    def __init__(self, stream: Stream, plan: SwitchPlan | None, is_lost: Callable[[Gpu], bool]) -> None:
         pipelined = plan is not None and plan.policy == SwitchPolicyName.PIPELINED
         self._tasks = {w.number: w.task for w in plan.requests} if plan is not None and pipelined else {}
         self._is_lost = is_lost
@@ -47,6 +50,13 @@ class FreedParts:
         self._early: list[tuple[_Process, int, Gpu, str, int]] = []
         self._found: list[tuple[Gpu, str, int]] = []  # that a GPU is lost is told after what the CPU does with it, too
         self._wrong: list[str] = []
+        if self._tasks:
+            stream.listen(CommandSent, lambda o: self.sent(o.command, o.cycle))
+            stream.listen(AnswerTaken, self._taken)
+
+    def _taken(self, o: AnswerTaken) -> None:
+        if isinstance(o.message, Result):
+            self.heard(o.message, o.cycle)
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command, which counts once however often it is asked for."""

@@ -7,19 +7,24 @@ Read off commands and answers, but for which request was served where and when a
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from ringhil.emulator.events.hardware import FromCpu
+from ringhil.emulator.events.server import PassedOn
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.host.switching.plan import SwitchPlan
 from ringhil.emulator.host.switching.report import PhaseSpan, RequestReport, SwitchPhase
 from ringhil.emulator.judge.contexts.absent_gpus import Away, NoEntry
 from ringhil.emulator.judge.contexts.commands_seen import Place, SeenCommand
+from ringhil.emulator.judge.contexts.context_events import CommandSent
 from ringhil.emulator.judge.contexts.given_back import GivenBack
 from ringhil.emulator.judge.findings import Value, numbered, say
 from ringhil.emulator.judge.switching.at_once import idle_turns
 from ringhil.emulator.judge.switching.stopped import wrongly_stopped
 from ringhil.emulator.judge.switching.turns_told import mistold
 from ringhil.emulator.judge.work.beginning import TasksBegin
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken
 from ringhil.emulator.scenario import SwitchPolicyName
-from ringhil.protocol.frames import Result
+from ringhil.protocol.frames import Result, Work
 from ringhil.protocol.wire import CONTEXTS, Compute, ResultStatus
 
 
@@ -70,7 +75,9 @@ _REFUSED = (ResultStatus.OVER_LIMIT.code, ResultStatus.NO_MEMORY.code)
 class Served:
     """`is_lost`: whether anything was seen that may have cost a GPU its contexts. `counted`: when the cards were."""
 
-    def __init__(self, plan: SwitchPlan | None, is_lost: Callable[[Gpu], bool], counted: TasksBegin) -> None:
+    def __init__(
+        self, stream: Stream, plan: SwitchPlan | None, is_lost: Callable[[Gpu], bool], counted: TasksBegin
+    ) -> None:
         self._counted = counted
         self._plan, self._is_lost = plan, is_lost
         self._asked: dict[tuple[Gpu, int], int] = {}  # copies by unit: bytes
@@ -83,6 +90,19 @@ class Served:
         self._odd: dict[Place, str] = {}  # contexts that are given what no request asks for
         self._spoken: set[Place] = set()  # those of drivers outside
         self._wrong: list[str] = []
+        if plan is not None:
+            stream.listen(CommandSent, lambda o: self.sent(o.command, o.cycle))
+            stream.listen(FromCpu, self._frame)
+            stream.listen(AnswerTaken, self._answered)
+            stream.listen(PassedOn, lambda o: self.passed_on((o.card, o.gpu, o.context)))
+
+    def _frame(self, o: FromCpu) -> None:
+        if o.frame[0] == Work.KIND:
+            self.look(o.cycle)
+
+    def _answered(self, o: AnswerTaken) -> None:
+        if isinstance(o.message, Result):
+            self.heard(o.message)
 
     def sent(self, command: SeenCommand, now: int) -> None:
         """The CPU sends a command."""

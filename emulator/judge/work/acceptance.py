@@ -6,11 +6,11 @@ role last, under the epoch that this GPU was elected with (R10); a result must b
 
 from collections.abc import Sequence
 
+from ringhil.emulator.events.server import TakenIn
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.elections.roles import RoleWatch
 from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.oracle import digest, turned
-from ringhil.emulator.server.observations import TakenIn
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement, Report, Result

@@ -11,6 +11,9 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
+from ringhil.emulator.events.hardware import FromCpu
+from ringhil.emulator.events.server import CpuSaid, SharedOut
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.host.work.accepting import WorkCount
@@ -18,6 +21,7 @@ from ringhil.emulator.host.work.workload import WorkUnits
 from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.oracle import digest
 from ringhil.emulator.judge.recovery.bounds import Bounds
+from ringhil.emulator.judge.work.cpu_events import AnswerTaken, CpuLooked, NothingTaken, ReportTaken
 from ringhil.emulator.scenario import Settings
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import FLIT_BYTES
@@ -89,6 +93,7 @@ class Ledger:
 
     def __init__(
         self,
+        stream: Stream,
         views: Sequence[CardView],
         bounds: Sequence[Bounds],
         settings: Settings,
@@ -123,6 +128,28 @@ class Ledger:
         self.wrong = FindingList()
         self.too_soon = FindingList()
         self.idle = FindingList()  # who was left without work, and when
+        if work is None:
+            return
+        stream.listen(FromCpu, self._frame)
+        stream.listen(SharedOut, self._split)
+        stream.listen(AnswerTaken, self._taken)
+        stream.listen(ReportTaken, self._something)
+        stream.listen(NothingTaken, self._something)
+        stream.listen(CpuLooked, self._something)
+        stream.listen(CpuSaid, self._something)
+
+    def _something(self, o: ReportTaken | NothingTaken | CpuLooked | CpuSaid) -> None:
+        self._other(o.cycle)
+
+    def _taken(self, o: AnswerTaken) -> None:
+        if not isinstance(o.message, Result):
+            self._refused(o.message, o.cycle)
+        elif not o.of_work:
+            self._other(o.cycle)
+        elif o.booked:
+            self._booked(o.message.unit, (o.message.source_card, o.message.source), o.cycle)
+        else:
+            self._wrong_result(o.message, o.cycle)
 
     def sent(self, card: int, gpu: int) -> int:
         """Units that a GPU was sent since the last split, further attempts included."""
@@ -132,16 +159,17 @@ class Ledger:
         """Units that a card got by the last split; by a policy that splits nothing, its share when work began."""
         return self._views[card].share if self._shares is None else self._shares[card]
 
-    def split(self, shares: tuple[int, ...]) -> None:
-        """The CPU has split the work, by card."""
-        self._shares = shares
+    def _split(self, o: SharedOut) -> None:
+        """The CPU has split the work."""
+        self._shares = o.shares
         self._since_split = {}
-        self._begun = [0] * len(shares)
+        self._begun = [0] * len(o.shares)
 
     # ------------------------------------------------------------------------------------------------- what is seen
 
-    def frame(self, frame: bytes, now: int) -> None:
+    def _frame(self, o: FromCpu) -> None:
         """The CPU sends a frame to a GPU; of a unit of work only the first one is of interest."""
+        frame, now = o.frame, o.cycle
         if frame[0] != Work.KIND:
             return
         _, card, _, _, gpu, _, unit, _, attempt, segment, _, length, compute, via, _ = Work.HEAD.unpack_from(frame)
@@ -179,7 +207,7 @@ class Ledger:
         )
         self._judged.append((now, sent))
 
-    def done(self, unit: int, gpu: Gpu, now: int) -> None:
+    def _booked(self, unit: int, gpu: Gpu, now: int) -> None:
         """A result has been booked."""
         self._look(now)
         # It may have gone out again in this very cycle, before the result was read.
@@ -194,13 +222,13 @@ class Ledger:
         self._judge(now)
         self._left_idle(now)
 
-    def refused(self, answer: Acknowledgement, now: int) -> None:
+    def _refused(self, answer: Acknowledgement, now: int) -> None:
         """A refusal was heard."""
         self._look(now)
         self.count.refused += self._fail(answer, now)
         self._judge(now)
 
-    def wrong_result(self, result: Result, now: int) -> None:
+    def _wrong_result(self, result: Result, now: int) -> None:
         """A result was heard that wasn't booked."""
         self._look(now)
         if result.unit in self._done:
@@ -220,7 +248,7 @@ class Ledger:
                 self._judged = [(at, replace(sent, barred=sent.barred or sent.gpu == gpu)) for at, sent in self._judged]
         self._judge(now)
 
-    def other(self, now: int) -> None:
+    def _other(self, now: int) -> None:
         """Something else has been taken in, or a lease has begun or ended."""
         self._look(now)
         self._judge(now)

@@ -5,6 +5,8 @@ Commands to contexts go the same way, but never across; what they ask for is jud
 
 from collections.abc import Iterator, Sequence
 
+from ringhil.emulator.events.hardware import FromCpu, ToCpu
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.findings import FindingList, Name, say
 from ringhil.emulator.judge.oracle import crosses
@@ -17,14 +19,23 @@ from ringhil.protocol.wire import FIRST_COMMAND, SEGMENT_BYTES, Flag
 class Routes:
     """`views`, `truths`: by card; `across`: percent of the units."""
 
-    def __init__(self, wiring: Wiring, views: Sequence[CardView], truths: Sequence[CardTruth], across: int) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        wiring: Wiring,
+        views: Sequence[CardView],
+        truths: Sequence[CardTruth],
+        across: int,
+    ) -> None:
         self._wiring, self._views, self._truths, self._across = wiring, views, truths, across
         self._lanes: dict[int, tuple[int, bool, int]] = {}  # by unit on its own card: attempt, lane, cycle
         self._expected: tuple[int, int, int] | None = None  # unit, attempt and segment that must come next
         self.wrong = FindingList()
+        stream.listen(FromCpu, self._sent)
+        stream.listen(ToCpu, self._answered)
 
-    def frame(self, cell: int, frame: bytes, now: int) -> None:
-        """The CPU sends a frame to the GPU of `cell`."""
+    def _sent(self, o: FromCpu) -> None:
+        cell, frame, now = o.cell, o.frame, o.cycle
         if frame[0] != Work.KIND:
             return
         _, card, flags, ttl, gpu, epoch, unit, source, attempt, segment, part, length, compute, via, context = (
@@ -40,9 +51,9 @@ class Routes:
         for problem in problems:
             self.wrong.tell(now, "unit {} was sent at cycle {}: {}", unit, now, problem)
 
-    def answer(self, frame: bytes, now: int) -> None:
-        """A sound frame has arrived at the CPU."""
-        if frame[0] not in (Result.KIND, Acknowledgement.KIND) or len(frame) < Acknowledgement.HEAD.size:
+    def _answered(self, o: ToCpu) -> None:
+        frame, now = o.frame, o.cycle
+        if o.bad or frame[0] not in (Result.KIND, Acknowledgement.KIND) or len(frame) < Acknowledgement.HEAD.size:
             return
         _, _, flags, _, _, _, unit, _, attempt, _, card, _ = Acknowledgement.HEAD.unpack_from(frame)
         sent = self._lanes.get(unit)

@@ -64,6 +64,12 @@ class Scenario:
     sharing: Sharing | None = None
     switching: TaskSwitching | None = None
 
+    @property
+    def gpus_with_contexts(self) -> tuple[GpuRef, ...]:
+        """Those on which tasks of the file run."""
+        shared = (each.gpu for each in self.sharing.applications) if self.sharing else ()
+        return tuple(dict.fromkeys((*shared, *(self.switching.gpus if self.switching else ()))))
+
     def anywhere(self) -> "Scenario":
         """The same, in whatever folder it is read: the path of its data begins at the root."""
         work = self.workload

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from functools import partial
 
 from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FrameSeen, FromFirmware, ToCpu
+from ringhil.emulator.events.server import LossOver, PassedOn, Struck
 from ringhil.emulator.host.contexts.command import ContextRef, is_command
-from ringhil.emulator.kernel.observations import FirmwareSaid, FrameSeen, FromFirmware, ToCpu
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef, TimelineEvent
 from ringhil.emulator.scenario.file.faults import FAULTS, PARAMETERS, FaultTarget
 from ringhil.emulator.serial.line.noise import LineFaults
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import LossOver, PassedOn, Struck
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.firmware.observations import Deposed, Elected
 from ringhil.protocol import codec, wire

@@ -35,7 +35,7 @@ _WANTED = "name a file that `ringhil run --record` or `serve --record` has made"
 
 
 class RecordedMessage(NamedTuple):
-    """A frame, as `kernel.observations.FrameSeen` has it; `way`: a number of `tables.WAYS`, `kind`: its first byte."""
+    """A frame, as `events.hardware.FrameSeen` has it; `way`: a number of `tables.WAYS`, `kind`: its first byte."""
 
     number: int
     cycle: int

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.debug.causes import why
-from ringhil.emulator.kernel.observations import FRAMES
+from ringhil.emulator.events.hardware import FRAMES
 from ringhil.emulator.trace.recording import About, Recording, RecordingWriter
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive

@@ -4,7 +4,7 @@ from tests.emulator.debug.test_questions import CARD
 
 from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.kernel.observations import Advanced
+from ringhil.emulator.events.hardware import Advanced
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import LinkBit

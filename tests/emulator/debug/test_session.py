@@ -129,7 +129,10 @@ def test_whom_a_gpu_hears_is_its_peer(session: DebugSession) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("jump 5", "found 'jump'; allowed are step, back, next, previous, until, back-until, show, state, card"),
+        (
+            "jump 5",
+            "found 'jump'; allowed are step, back, next, previous, until, back-until, assert, show, state, card",
+        ),
         ("step 0", "found '0'; allowed is a number of messages from 1 to 1,000,000,000"),
         ("back x", "found 'x'; allowed is a number of messages"),
         ("next statistic", "found kind 'statistic'; allowed are "),
@@ -223,6 +226,34 @@ def test_a_script_of_a_recording_and_of_a_server_gives_the_same(recorded: Path, 
     assert found[3]["message"]["kind"] == "Elected"
     assert found[4]["firmware"]["electors"]["entry"]["held_epoch"] == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.yaml", "script"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "strict", "code", "last"),
+    [
+        ("until kind == Counted and count == 3\nassert count == 3 and members has 1", False, 0, ""),
+        ("until kind == Counted\nassert count == 4\nstep", False, 1, ":2: assert count == 4: does not hold"),
+        ("until count == 77\nwhy rejected\nshow", False, 0, ""),
+        ("until count == 77\nshow", True, 1, ":1: until count == 77: finds nothing"),
+        ("why rejected\nshow", True, 1, ":1: why rejected: finds nothing"),
+    ],
+)
+def test_a_script_fails_by_what_it_asserts_and_strictly_by_what_it_seeks_in_vain(
+    recorded: Path, tmp_path: Path, lines: str, strict: bool, code: int, last: str
+) -> None:
+    (tmp_path / "s").write_text(lines)
+    done = ringhil("step", recorded, "--script", "s", *(["--strict"] if strict else []), cwd=tmp_path)
+    assert (done.returncode, done.stderr.removeprefix("ringhil: s").strip()) == (code, last)
+    whole = len(lines.splitlines()) if code == 0 else int(last.split(":")[1])
+    shown = [line for line in done.stdout.splitlines() if ": cycle " in line or line.startswith("cycle ")]
+    assert len(shown) == whole
+
+
+def test_the_bits_of_registers_have_names(session: DebugSession) -> None:
+    commands = Commands(session)
+    commands.do("until kind == Elected")
+    shown = in_words(commands.do("go 8000") | commands.do("state a.0")).splitlines()
+    assert "  control: 7: entry monitor entry_capable" in shown
 
 
 @pytest.mark.parametrize(("script", "end"), [(None, "quit"), ("-", "exit"), ("script", "quit")])

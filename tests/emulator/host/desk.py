@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.hardware import FromCpu
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.work.handing_out import CpuConfig
 from ringhil.emulator.host.work.workload import Generated, digest
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.kernel.observations import FromCpu
 from ringhil.firmware.census import NOBODY
 from ringhil.firmware.election import CLAIM, HOLDER, RELEASE
 from ringhil.firmware.grantor import Grantor

@@ -4,9 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.contexts.absent_gpus import NoEntry
 from ringhil.emulator.judge.contexts.attempts import Attempts
 from ringhil.emulator.judge.contexts.commands_seen import SeenCommand
+from ringhil.emulator.judge.contexts.context_events import FellSilent
 from ringhil.protocol.frames import Acknowledgement, Result
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
@@ -21,12 +23,11 @@ class Card:
 
     def __init__(self) -> None:
         self.view = SimpleNamespace(members=(1, GPU))
-        self.no_entry, self.told = NoEntry(PATIENCE), list[tuple[int, int, int]]()
+        stream = Stream()
+        self.no_entry, self.told = NoEntry(stream, PATIENCE), list[tuple[int, int, int]]()
         self.no_entry.granted(0, 0)
-        self.judge = Attempts([self.view], [(0, GPU, 1)], self.no_entry, PATIENCE, self.tell)  # type: ignore[list-item]
-
-    def tell(self, command: SeenCommand, since: int, now: int) -> None:
-        self.told.append((command.unit, since, now))
+        self.judge = Attempts(stream, [self.view], [(0, GPU, 1)], self.no_entry, PATIENCE)  # type: ignore[list-item]
+        stream.listen(FellSilent, lambda o: self.told.append((o.command.unit, o.since, o.cycle)))
 
     def send(self, unit: int, attempt: int, now: int, compute: Compute = ALLOCATE, amount: int = 0) -> None:
         self.judge.sent(SeenCommand(unit, attempt, (0, GPU), 1, compute, 5, amount, 0, 0, 0, 0), now)

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.contexts.absent_gpus import Away
 
 GPU, OTHER, FAR = (1, 2), (1, 0), (0, 2)
@@ -13,7 +14,7 @@ GPU, OTHER, FAR = (1, 2), (1, 0), (0, 2)
 def seen() -> Away:
     """GPU 2 of card 1 was away from cycle 20 to 40, and from 50 on."""
     card, far = SimpleNamespace(size=3, members=()), SimpleNamespace(size=3, members=())
-    away = Away([far, card])  # type: ignore[list-item]
+    away = Away(Stream(), [far, card])  # type: ignore[list-item]
     for now, members in ((5, ()), (10, (0, 1, 2)), (20, (0, 1)), (30, (0, 1)), (35, ()), (40, (0, 1, 2)), (50, (0,))):
         card.members = members
         away.counted(1, now)

@@ -11,10 +11,13 @@ from tests.emulator.scenario.samples import unhurried
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.judge.elections.grants import Grants
 from ringhil.emulator.judge.elections.messages import Seat, seats_of
+from ringhil.emulator.judge.elections.peers import Peers
 from ringhil.emulator.judge.elections.roles import RoleWatch
+from ringhil.emulator.judge.elections.seat_events import Booted, SeatGranted, SeatsStopped
 from ringhil.emulator.judge.recovery.bounds import bounds_of
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import dumps, load_variants, loads
@@ -260,39 +263,45 @@ LINK = loads(
 ).server
 
 
-def warden(rank: int) -> tuple[Grants, Seat]:
-    """The book of a link's leases, and the seat of one of its wardens."""
-    wiring = Wiring(LINK)
-    seats = seats_of(wiring, bounds_of(LINK))
-    roles = {(role, number): RoleWatch("boundary") for role in Role for number in range(2)}
-    return Grants(list(seats.values()), roles), seats[wiring.cell(1, 2 + rank), Role.BOUNDARY]
+class Granting:
+    """The book of a link's leases, and what wardens do, by their seats."""
+
+    def __init__(self, rank: int) -> None:
+        wiring, self.stream = Wiring(LINK), Stream()
+        seats = seats_of(wiring, bounds_of(LINK))
+        roles = {(role, number): RoleWatch("boundary") for role in Role for number in range(2)}
+        self.judge = Grants(self.stream, list(seats.values()), roles, Peers(self.stream))
+        self.cell = wiring.cell(1, 2 + rank)
+        self.seat = seats[self.cell, Role.BOUNDARY]
+
+    def grants(self, epoch: int, rank: int, now: int, seat: Seat | None = None) -> None:
+        """To the member of a rank."""
+        what = Granted(Role.BOUNDARY, epoch, rank, now + self.seat.times.lease)
+        self.stream.tell(SeatGranted(now, self.cell, seat or self.seat, what))
 
 
 def test_a_warden_that_has_booted_grants_nothing_for_a_lease_and_a_guard() -> None:
     for late, found in ((-1, 1), (0, 0)):
-        grants, seat = warden(0)
-        times = seat.times
-        grants.stopped(seat)
-        grants.booted(seat, 50_000)
-        now = 50_000 + times.lease + times.guard + late
-        grants.granted(seat, Granted(Role.BOUNDARY, 1, 0, now + times.lease), now, {})
-        assert (len(grants.too_soon), grants.wrong) == (found, [])
+        warden = Granting(0)
+        times = warden.seat.times
+        warden.stream.tell(SeatsStopped(0, warden.cell, (warden.seat,)))
+        warden.stream.tell(Booted(50_000, warden.cell, (warden.seat,)))
+        warden.grants(1, 0, 50_000 + times.lease + times.guard + late)
+        assert (len(warden.judge.too_soon), warden.judge.wrong) == (found, [])
 
 
 def test_wardens_grant_no_epoch_beyond_the_next_of_their_member() -> None:
     for epoch, says in ((1, None), (3, "the next one of its rank is 1"), (2, "which is another member's")):
-        grants, seat = warden(0)
-        now = 10 * seat.times.skew
-        grants.granted(seat, Granted(Role.BOUNDARY, epoch, 0, now + seat.times.lease), now, {})
-        assert [str(each) for each in grants.wrong if says is None or says not in str(each)] == []
-        assert bool(grants.wrong) == (says is not None)
-    other, second = warden(1)
-    _, first = warden(0)
+        warden = Granting(0)
+        warden.grants(epoch, 0, 10 * warden.seat.times.skew)
+        assert [str(each) for each in warden.judge.wrong if says is None or says not in str(each)] == []
+        assert bool(warden.judge.wrong) == (says is not None)
+    other, first = Granting(1), Granting(0).seat
     now = 10 * first.times.skew
-    other.granted(first, Granted(Role.BOUNDARY, 5, 0, now + first.times.lease), now, {})
-    assert "the next one of its rank is 1" in str(other.wrong.pop())
-    other.granted(second, Granted(Role.BOUNDARY, 2, 1, now + first.times.lease), now, {})
-    assert other.wrong == [], "a warden may not have heard of a higher one"
+    other.grants(5, 0, now, first)
+    assert "the next one of its rank is 1" in str(other.judge.wrong.pop())
+    other.grants(2, 1, now)
+    assert other.judge.wrong == [], "a warden may not have heard of a higher one"
 
 
 def test_work_begins_without_a_card_that_never_reports(library: Library) -> None:

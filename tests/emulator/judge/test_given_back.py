@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.contexts.command import Command, unit_of
 from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.contexts.commands_seen import Place, seen_command
@@ -20,7 +21,7 @@ class Task:
 
     def __init__(self) -> None:
         self.card, self.far = SimpleNamespace(members=(OTHER, GPU)), SimpleNamespace(members=())
-        self.judge = GivenBack([self.card, self.far], [(0, GPU, 1), (0, OTHER, 1)])  # type: ignore[list-item]
+        self.judge = GivenBack(Stream(), [self.card, self.far], [(0, GPU, 1), (0, OTHER, 1)])  # type: ignore[list-item]
 
     def send(self, number: int, compute: Compute, attempt: int = 1, context: int = 1) -> None:
         route = segments.Route(0, 0, 0, GPU, False, 9, 1)
@@ -135,6 +136,7 @@ def test_it_is_when_it_answers_again(task: Task) -> None:
 @pytest.mark.parametrize("unreached", [False, True])
 def test_while_nobody_reaches_its_card_nothing_is_known(task: Task, unreached: bool) -> None:
     task.judge = GivenBack(
+        Stream(),
         [task.card, task.far],  # type: ignore[list-item]
         [(0, GPU, 1)],
         lambda card, now: unreached and (card, now) == (0, 1000),

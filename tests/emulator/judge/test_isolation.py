@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.contexts.command import Command, Reply, unit_of
 from ringhil.emulator.host.contexts.driver import Driver
 from ringhil.emulator.host.work import segments
@@ -27,7 +28,7 @@ class FrameContents:
     """Commands to two contexts of one GPU, and what it is made to answer."""
 
     def __init__(self) -> None:
-        self.judge = Isolation(MEMORY)
+        self.judge = Isolation(Stream(), MEMORY, [])
         self._number = 0
         for context in (1, 2):
             self.ask(context, Compute.CREATE, LIMIT, (0, LIMIT))

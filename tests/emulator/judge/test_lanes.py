@@ -3,6 +3,8 @@
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.hardware import FromCpu, ToCpu
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.run import Run
@@ -26,8 +28,18 @@ def run() -> Run:
     return run
 
 
-def routes(run: Run) -> Routes:
-    return Routes(run.server.wiring, run.server.cpu.cards, [card.truth for card in run.watch.cards], 0)
+class Judged:
+    """What is found of frames between the CPU and GPU 0."""
+
+    def __init__(self, run: Run) -> None:
+        self._stream, truths = Stream(), [card.truth for card in run.watch.cards]
+        self.wrong = Routes(self._stream, run.server.wiring, run.server.cpu.cards, truths, 0).wrong
+
+    def sent(self, frame: bytes, now: int) -> None:
+        self._stream.tell(FromCpu(now, 0, 0, frame))
+
+    def answered(self, frame: bytes, now: int) -> None:
+        self._stream.tell(ToCpu(now, 0, 1, frame))
 
 
 def work(run: Run, gpu: int, *, ccw: bool, attempt: int = 1) -> bytes:
@@ -44,32 +56,32 @@ def answer(gpu: int, *, ccw: bool, attempt: int = 1) -> bytes:
 
 @pytest.mark.parametrize("ccw", [False, True])
 def test_over_the_same_lane_is_named(run: Run, ccw: bool) -> None:
-    judged = routes(run)
-    judged.frame(0, work(run, 2, ccw=ccw), 2000)
+    judged = Judged(run)
+    judged.sent(work(run, 2, ccw=ccw), 2000)
     said = len(judged.wrong)
-    judged.answer(answer(2, ccw=not ccw), 2100)
+    judged.answered(answer(2, ccw=not ccw), 2100)
     assert judged.wrong[said:] == []
-    judged.answer(answer(2, ccw=ccw), 2100)
+    judged.answered(answer(2, ccw=ccw), 2100)
     assert [str(each) for each in judged.wrong[said:]] == [
         f"unit 3 was answered {'counter-' if ccw else ''}clockwise at cycle 2100, as it was sent"
     ]
 
 
 def test_another_attempt_or_the_entry_gpu_itself_is_not(run: Run) -> None:
-    judged = routes(run)
-    judged.frame(0, work(run, 2, ccw=False), 2000)
-    judged.answer(answer(2, ccw=False, attempt=2), 2100)
-    judged.frame(0, work(run, 0, ccw=False), 2200)
-    judged.answer(answer(0, ccw=False), 2300)
+    judged = Judged(run)
+    judged.sent(work(run, 2, ccw=False), 2000)
+    judged.answered(answer(2, ccw=False, attempt=2), 2100)
+    judged.sent(work(run, 0, ccw=False), 2200)
+    judged.answered(answer(0, ccw=False), 2300)
     assert [str(each) for each in judged.wrong if "answered" in str(each)] == []
 
 
 def test_nor_is_a_ring_that_has_been_cut_since(run: Run) -> None:
-    judged, truth = routes(run), run.watch.cards[0].truth
-    judged.frame(0, work(run, 2, ccw=False), 2000)
+    judged, truth = Judged(run), run.watch.cards[0].truth
+    judged.sent(work(run, 2, ccw=False), 2000)
     truth.change((PartKind.LINK, 4), "link_cut", True, "link_cut", 2050)
     truth.change((PartKind.LINK, 4), "link_cut", False, "link_cut", 2060)
-    judged.answer(answer(2, ccw=False), 2100)
+    judged.answered(answer(2, ccw=False), 2100)
     assert [str(each) for each in judged.wrong if "answered" in str(each)] == []
 
 
@@ -95,10 +107,10 @@ def test_commands_beside_work_go_as_they_must() -> None:
 
 
 def test_a_command_on_the_wrong_lane_is_named(run: Run) -> None:
-    judged = routes(run)
+    judged = Judged(run)
     (view,) = run.server.cpu.cards
     sent = segments.segments(1 << 31, 1, bytes(16), segments.Route(0, 0, 0, 2, True, 7, view.epoch), Compute.QUERY, 3)
-    judged.frame(0, next(iter(sent)), 2000)
+    judged.sent(next(iter(sent)), 2000)
     assert [str(each) for each in judged.wrong] == [
         "unit 2147483648 was sent at cycle 2000: attempt 1 goes counter-clockwise from GPU 0 to GPU 2"
     ]

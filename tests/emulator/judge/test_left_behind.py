@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.contexts.command import Command, unit_of
 from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.contexts.commands_seen import TWINS, SeenCommand, seen_command
@@ -30,7 +31,7 @@ class Watched:
         self.pages = {GPU: 0, OTHER: 0}
         places = [*((0, GPU, context) for context in (1, 2, 3)), (0, OTHER, 1)]
         views = [self.card, self.far]
-        self.judge = LeftBehind(views, places, lambda gpu: self.pages[gpu[1]])  # type: ignore[arg-type]
+        self.judge = LeftBehind(Stream(), views, places, lambda gpu: self.pages[gpu[1]])  # type: ignore[arg-type]
 
     def send(self, number: int, compute: Compute, now: int, context: int = 1, gpu: int = GPU, amount: int = 5) -> None:
         route = segments.Route(0, 0, 0, gpu, False, 9, 1)

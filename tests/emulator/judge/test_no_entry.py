@@ -2,6 +2,7 @@
 
 import pytest
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.contexts.absent_gpus import NoEntry
 
 LONG = 700  # a hundred times the patience
@@ -10,7 +11,7 @@ LONG = 700  # a hundred times the patience
 @pytest.fixture
 def seen() -> NoEntry:
     """Card 1 had none from cycle 1,000 to 1,699, and from 2,000 to 2,700."""
-    seen = NoEntry(7)
+    seen = NoEntry(Stream(), 7)
     for card in (0, 1):
         seen.granted(card, 90)
     for lapsed, granted in ((1000, 1699), (2000, 2700)):
@@ -25,7 +26,7 @@ def test_one_that_had_none_for_long_excuses_from_then_on(seen: NoEntry) -> None:
 
 
 def test_one_that_has_none_excuses_as_soon_as_that_is_long() -> None:
-    seen = NoEntry(7)
+    seen = NoEntry(Stream(), 7)
     seen.granted(0, 5)
     seen.lapsed(0, 1000)
     seen.lapsed(0, 1500)
@@ -35,7 +36,7 @@ def test_one_that_has_none_excuses_as_soon_as_that_is_long() -> None:
 
 
 def test_one_that_never_had_one_has_none_from_the_beginning() -> None:
-    seen = NoEntry(7)
+    seen = NoEntry(Stream(), 7)
     assert [seen.excuses(0, by) for by in (LONG - 1, LONG)] == [False, True]
     assert [seen.lasts(0, by) for by in (LONG - 1, LONG)] == [False, True]
     assert [seen.excuses(0, by, 100) for by in (LONG + 99, LONG + 100)] == [False, True]

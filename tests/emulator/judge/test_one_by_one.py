@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.contexts import driver
 from ringhil.emulator.host.contexts.command import Command, Reply, unit_of
 from ringhil.emulator.host.contexts.driver import Driver
@@ -24,7 +25,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.view = SimpleNamespace(members=(1, GPU))
-        self.judge = OneByOne([self.view], [(0, GPU, 1)])  # type: ignore[list-item]
+        self.judge = OneByOne(Stream(), [self.view], [(0, GPU, 1)])  # type: ignore[list-item]
 
     def send(
         self, number: int, now: int, attempt: int = 1, compute: Compute = Compute.ALLOCATE, context: int = 1
@@ -203,7 +204,7 @@ def test_one_that_runs_at_last_begins_anew() -> None:
 @pytest.mark.parametrize("together", [False, True])
 def test_a_policy_gives_all_its_contexts_up_with_the_first_that_is_gone(together: bool) -> None:
     asked, places = Asked(), [(0, GPU, 1), (0, GPU, 2)]
-    asked.judge = OneByOne([asked.view], places, together=places if together else ())  # type: ignore[list-item]
+    asked.judge = OneByOne(Stream(), [asked.view], places, together=places if together else ())  # type: ignore[list-item]
     asked.send(0, 5)
     asked.send(1, 5, context=2)
     asked.send(2, 50, context=2, compute=Compute.DESTROY)
@@ -239,7 +240,7 @@ def test_so_may_one_whose_launch_is_never_over() -> None:
 @pytest.mark.parametrize("together", [False, True])
 def test_and_with_the_first_that_is_silent(together: bool) -> None:
     asked, places = Asked(), [(0, GPU, 1), (0, GPU, 2), (0, 1, 1)]
-    asked.judge = OneByOne([asked.view], places, together=places if together else ())  # type: ignore[list-item]
+    asked.judge = OneByOne(Stream(), [asked.view], places, together=places if together else ())  # type: ignore[list-item]
     asked.send(1, 5, context=2)
     asked.send(0, 20, attempt=30)
     asked.send(2, 50, context=2, compute=Compute.DESTROY)
@@ -263,7 +264,7 @@ def test_a_launch_that_is_gone_with_its_context_is_a_reason_to_fail(reason: AckS
 def test_what_was_given_up_unseen_was_waited_for() -> None:
     """Nobody reached the card for so long by then."""
     asked = Asked()
-    asked.judge = OneByOne([asked.view], [(0, GPU, 1)], lambda card, by: card == 0 and by >= 5)  # type: ignore[list-item]
+    asked.judge = OneByOne(Stream(), [asked.view], [(0, GPU, 1)], lambda card, by: card == 0 and by >= 5)  # type: ignore[list-item]
     asked.send(0, 1)
     asked.send(1, 4)
     asked.send(2, 5)

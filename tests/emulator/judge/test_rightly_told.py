@@ -8,6 +8,8 @@ import pytest
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.events.hardware import FromFirmware, ToFirmware
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.work import handing_out, segments
 from ringhil.emulator.host.work.handing_out import HandingOut
@@ -233,9 +235,10 @@ def test_an_epoch_must_be_told_of_from_the_cycle_after_it_was_read() -> None:
     for now, epoch, found in ((110, 0, 0), (111, 0, 1), (111, 5, 0), (500, 4, 1)):
         wiring = Wiring(SCENARIO.server)
         seats = seats_of(wiring, bounds_of(SCENARIO.server))
-        told, cell = FrameContents(wiring, seats, firmware_latency=10), wiring.cell(0, 2)
-        told.reads(cell, Port.CW.code, said(seats[wiring.cell(0, 3), Role.BOUNDARY], to=2, epoch=5), 100)
-        told.writes(cell, Port.CW.code, said(seats[cell, Role.BOUNDARY], to=3, epoch=epoch), now)
+        stream, cell, cw = Stream(), wiring.cell(0, 2), Port.CW.code
+        told = FrameContents(stream, wiring, seats, firmware_latency=10)
+        stream.tell(ToFirmware(100, cell, cw, said(seats[wiring.cell(0, 3), Role.BOUNDARY], to=2, epoch=5)))
+        stream.tell(FromFirmware(now, cell, cw, said(seats[cell, Role.BOUNDARY], to=3, epoch=epoch)))
         assert len(told.wrong) == found, told.wrong
         assert all("the highest epoch it knows is 5" in str(each) for each in told.wrong)
 

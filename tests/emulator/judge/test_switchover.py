@@ -3,8 +3,8 @@
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.hardware import RegisterChanged
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import RegisterChanged
 from ringhil.emulator.scenario import loads
 from ringhil.protocol.registers import ADDRESS, StatusBit
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.contexts.command import Command, unit_of
 from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.contexts.commands_seen import seen_command
@@ -32,7 +33,7 @@ class Team:
         gpus = {"x": (0, GPU), "y": (0, GPU)}
         places = {"x": (0, GPU, 1), "y": (0, GPU, 2)}
         sharing, self.tree = loads(FILE).sharing, SimpleNamespace()
-        self.judge = TermsWatch(sharing, self.tree, places, gpus, lambda name: name in works)  # type: ignore[arg-type]
+        self.judge = TermsWatch(Stream(), [], sharing, self.tree, places, gpus, lambda name: name in works)  # type: ignore[arg-type]
 
     def send(self, number: int, compute: Compute, now: int, context: int, limit: int = 0) -> None:
         route = segments.Route(0, 0, 0, GPU, False, 9, 1)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from ringhil.emulator.engine.engine import FOREVER, Engine, Topology
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.events.hardware import Advanced, ToCpu
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel import kernel as kernels
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.kernel.kernel import EndlessCycleError
-from ringhil.emulator.kernel.observations import Advanced, ToCpu
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import Census, CensusConfig
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer

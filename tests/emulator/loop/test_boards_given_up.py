@@ -7,11 +7,11 @@ from unittest import mock
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.server import FirmwareLost
 from ringhil.emulator.front.cli import firmware as command
 from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing
-from ringhil.emulator.server.observations import FirmwareLost
 from ringhil.protocol.line.firmware_loop import LoopType
 
 from .trouble.boards import boarded

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import pytest
 
+from ringhil.emulator.events.server import FirmwareLost
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.server.observations import FirmwareLost
 from ringhil.protocol.line.firmware_loop import LoopType
 
 from .trouble.boards import BOOTING, TIMED, FallsSilent, at_a_pty, boarded

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import pytest
 
+from ringhil.emulator.events.server import NodeLost
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.server.observations import NodeLost
 from ringhil.protocol.line.node_loop import NodeMessage
 
 from .trouble.cases import PATIENCES, PTYS, SAMPLE, SLICES

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.events.hardware import ToCpu, ToFirmware
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.kernel import Kernel
-from ringhil.emulator.kernel.observations import ToCpu, ToFirmware
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
 

@@ -1,10 +1,10 @@
 """Faults that overlap or come and go do what docs/reference/scenarios.md says of each."""
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.server import Flapped
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.observations import Flapped
 
 
 def test_a_link_that_is_cut_twice_is_cut_until_both_are_cleared() -> None:

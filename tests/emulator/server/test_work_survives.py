@@ -13,10 +13,10 @@ import pytest
 from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.events.hardware import FromCpu
 from ringhil.emulator.host.work.workload import Generated
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FromCpu
 from ringhil.emulator.scenario import loads
 
 UNITS, SIZE = 1000, 256

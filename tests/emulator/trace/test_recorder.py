@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.hardware import ToCpu
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import ToCpu
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.trace import Recorder, RecordingError
 from ringhil.protocol import codec

@@ -13,9 +13,9 @@ from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.campaign.verify.window import AFTER, LONGEST, SHORTEST, record, window
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.hardware import Advanced
 from ringhil.emulator.judge.findings import Finding, Name, say
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import load, loads
 from ringhil.emulator.trace.recording import Recording
 from ringhil.emulator.trace.waves import WaveWriter

@@ -5,8 +5,8 @@ import signal
 from multiprocessing import active_children
 from pathlib import Path
 
+from ringhil.emulator.events.hardware import FRAMES
 from ringhil.emulator.front.tui.rows import KEPT, PAGE
-from ringhil.emulator.kernel.observations import FRAMES
 from ringhil.emulator.trace.recording import Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import WAYS
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.hardware import FromFirmware
 from ringhil.emulator.host.contexts.command import Command
 from ringhil.emulator.host.work import segments
-from ringhil.emulator.kernel.observations import FromFirmware
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.port.managed_card import ManagedCard, NotDone
 from ringhil.emulator.server import LiveServer

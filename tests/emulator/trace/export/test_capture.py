@@ -18,7 +18,7 @@ from tests.command import refusal, ringhil
 from tests.emulator.debug.test_questions import recorded
 from tests.protocol.strategies import KINDS, built, quick, valid
 
-from ringhil.emulator.debug.happened import KINDS as KINDS_OF_EVENTS
+from ringhil.emulator.events.recorded import KINDS as KINDS_OF_EVENTS
 from ringhil.emulator.trace.export import write_capture, write_json_lines, write_tracks
 from ringhil.emulator.trace.export.capture import DISSECTOR, HEADER, PcapngWriter
 from ringhil.emulator.trace.recording import About, RecordedEvent, RecordedMessage, Recording, RecordingWriter

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulator.scenario.samples import unhurried
 
-from ringhil.emulator.kernel.observations import FRAMES, FrameSeen
+from ringhil.emulator.events.hardware import FRAMES, FrameSeen
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import About, RecordedState, Recording, RecordingWriter
 from ringhil.emulator.trace.recording.tables import WAYS

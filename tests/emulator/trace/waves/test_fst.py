@@ -12,8 +12,8 @@ import pytest
 
 from ringhil.emulator.engine.engine import Engine, Topology
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.events.hardware import Advanced
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import Advanced
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.trace.waves import WaveError, WaveWriter
 from ringhil.emulator.trace.waves.vcd import convert

@@ -1,16 +1,12 @@
-"""What happens in a run beside its messages, as a recording has it: a kind, where, and its fields."""
+"""What a recording has of the events of a run, beside its messages: a kind, where, and its fields as JSON has them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
-from ringhil.emulator.judge.contexts.turn_watch import gpus_with_contexts
-from ringhil.emulator.judge.run import Run
-from ringhil.emulator.kernel.observations import FirmwareSaid, RegisterChanged
-from ringhil.emulator.scenario import EventAction
-from ringhil.emulator.scenario.file.faults import PARAMETERS, PartKind
-from ringhil.emulator.scenario.writer import event_entry
-from ringhil.emulator.server.observations import (
+from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.hardware import FRAMES, Advanced, NodeDiffered, RegisterChanged
+from ringhil.emulator.events.server import (
     CountAsked,
     CpuSaid,
     FirmwareLost,
@@ -18,28 +14,39 @@ from ringhil.emulator.server.observations import (
     Flapped,
     LossOver,
     NodeLost,
+    PassedOn,
     SharedOut,
     Struck,
+    TakenIn,
 )
-from ringhil.firmware.observations import (
-    Counted,
-    Deposed,
-    Elected,
-    Granted,
-    Lapsed,
-    PeerDown,
-    PeerUp,
-    Rejected,
-    Suspected,
-)
+from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.scenario import EventAction
+from ringhil.emulator.scenario.file.faults import PARAMETERS, PartKind
+from ringhil.emulator.scenario.writer import event_entry
+from ringhil.firmware.observations import Observation
 from ringhil.protocol.registers import ADDRESS, TURN_CONTEXT, TurnBit
 
 Tell = Callable[[int, int | None, str, dict[str, Any]], None]  # cycle, cell, kind, fields
 
 TURN, MEMORY_HELD = "Turn", "MemoryHeld"  # what registers of shared GPUs say
+STRUCK = Struck.__name__
 
-_OF_FIRMWARE = (Counted, Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp, Rejected, Suspected)
+_OF_FIRMWARE: tuple[type[Any], ...] = get_args(Observation)
 _ITSELF = (CountAsked, FirmwareLost, FirmwareStopped, Flapped, LossOver, NodeLost, SharedOut)
+
+# What a recording has of each type of the stream, for the reference.
+IN_RECORDINGS: dict[type[Any], str] = {
+    **dict.fromkeys(FRAMES, "a message"),
+    **{kind: f"`{kind.__name__}`" for kind in _ITSELF},
+    Struck: f"`{STRUCK}`, with the keys of the file",
+    FirmwareSaid: "the name of what is said, with its fields",
+    CpuSaid: "the name of what is said, with its fields and `card`",
+    RegisterChanged: f"`{TURN}` and `{MEMORY_HELD}`, of GPUs with contexts of the file; nothing of other registers",
+    NodeDiffered: "a row of what came from outside",
+    PassedOn: "nothing: the frame from outside is there",
+    TakenIn: "nothing: it follows from the message",
+    Advanced: "nothing: it depends on how the run is played",
+}
 
 
 def _told(name: str) -> str:
@@ -51,14 +58,15 @@ def _told(name: str) -> str:
 KINDS: dict[str, frozenset[str]] = {
     **{kind.__name__: frozenset({_told(each.name) for each in fields(kind)} | {"card"}) for kind in _OF_FIRMWARE},
     **{kind.__name__: frozenset(each.name for each in fields(kind)) for kind in _ITSELF},
-    "Struck": frozenset({"at", "count", *map(str, EventAction), *map(str, PartKind), *PARAMETERS}),
+    STRUCK: frozenset({"at", "count", *map(str, EventAction), *map(str, PartKind), *PARAMETERS}),
     TURN: frozenset({"context", "switching"}),
     MEMORY_HELD: frozenset({"pages"}),
 }
 
 
-def tell_all(run: Run, tell: Tell) -> None:
-    """Have it called with all that happens from now on, in order."""
+def tell_recorded(stream: Stream, cells: Collection[int], watch: Callable[[int, str], None], tell: Tell) -> None:
+    """Have `tell` called with all that happens from now on, in order. `cells`: GPUs with contexts; `watch`: has a
+    register of a cell watched."""
 
     def itself(seen: Any) -> None:
         found = _fields(seen)
@@ -72,9 +80,7 @@ def tell_all(run: Run, tell: Tell) -> None:
         tell(seen.cycle, None, type(seen.what).__name__, {"card": seen.card, **_fields(seen.what)})
 
     def struck(seen: Struck) -> None:
-        tell(seen.cycle, None, "Struck", event_entry(seen.event))
-
-    cells = {run.server.wiring.cell_of(gpu) for gpu in gpus_with_contexts(run.server.scenario)}
+        tell(seen.cycle, None, STRUCK, event_entry(seen.event))
 
     def register(seen: RegisterChanged) -> None:
         if seen.cell in cells and seen.address in _REGISTERS:
@@ -82,15 +88,15 @@ def tell_all(run: Run, tell: Tell) -> None:
             tell(seen.cycle, seen.cell, kind, said(seen.value))
 
     for cell in cells:
-        run.engine.watch_register(cell, "turn")
-        run.engine.watch_register(cell, "memory_held")
+        watch(cell, "turn")
+        watch(cell, "memory_held")
     if cells:
-        run.observations.listen(RegisterChanged, register)
+        stream.listen(RegisterChanged, register)
     for kind in _ITSELF:
-        run.observations.listen(kind, itself)
-    run.observations.listen(FirmwareSaid, firmware)
-    run.observations.listen(CpuSaid, cpu)
-    run.observations.listen(Struck, struck)
+        stream.listen(kind, itself)
+    stream.listen(FirmwareSaid, firmware)
+    stream.listen(CpuSaid, cpu)
+    stream.listen(Struck, struck)
 
 
 def _turn(value: int) -> dict[str, Any]:

@@ -1,0 +1,128 @@
+"""What a server tells of its CPU and of its timeline."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from ringhil.emulator.events.fields import Card, Cell, Cycle, Why
+from ringhil.emulator.scenario import TimelineEvent
+from ringhil.firmware.observations import Granted, Lapsed
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSaid:
+    """The CPU has granted the entry role of a card, or a lease of its has ended."""
+
+    TOLD_BY: ClassVar[str] = "CPU"
+
+    cycle: Cycle
+    card: Card
+    what: Annotated[Granted | Lapsed, "which of the two"]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """The CPU has read a frame that came from a GPU, and done what follows from it."""
+
+    TOLD_BY: ClassVar[str] = "CPU"
+
+    cycle: Cycle
+    cell: Cell
+    frame: Annotated[bytes, "as it arrived (`ToCpu`)"]
+    bad: Annotated[bool, "it arrived damaged"]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOut:
+    """The CPU splits the units that nobody has begun over the cards."""
+
+    TOLD_BY: ClassVar[str] = "CPU"
+
+    cycle: Cycle
+    units: Annotated[int, "units of work that are split"]
+    shares: Annotated[tuple[int, ...], "units of each card, in the order of the cards"]
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """An event of the timeline has just been put into the hardware."""
+
+    TOLD_BY: ClassVar[str] = "timeline"
+
+    cycle: Cycle
+    event: Annotated[TimelineEvent, "fault or clear, as the file or a client has it"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLost:
+    """The hardware of a GPU, outside, is gone: from now on it is one that has failed."""
+
+    TOLD_BY: ClassVar[str] = "server"
+
+    cycle: Cycle
+    cell: Cell
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class FirmwareLost:
+    """The board that runs the firmware of a GPU is gone: from the next cycle on it is one that hangs."""
+
+    TOLD_BY: ClassVar[str] = "server"
+
+    cycle: Cycle
+    cell: Cell
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class CountAsked:
+    """Somebody outside has asked the entry GPU of a card to count now."""
+
+    TOLD_BY: ClassVar[str] = "management port"
+
+    cycle: Cycle
+    card: Card
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOn:
+    """A driver outside sends a frame to a context of a GPU; the CPU sends it next."""
+
+    TOLD_BY: ClassVar[str] = "management port"
+
+    cycle: Cycle
+    card: Card
+    gpu: Annotated[int, "number of the GPU in its card"]
+    context: Annotated[int, "number of the context"]
+
+
+@dataclass(frozen=True, slots=True)
+class FirmwareStopped:
+    """A GPU has failed, and its firmware with it. Of a GPU without firmware nothing is told."""
+
+    TOLD_BY: ClassVar[str] = "server"
+
+    cycle: Cycle
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Flapped:
+    """A flapping GPU has failed, or recovered."""
+
+    TOLD_BY: ClassVar[str] = "timeline"
+
+    cycle: Cycle
+    card: Card
+    gpu: Annotated[int, "number of the GPU in its card"]
+    failed: Annotated[bool, "it has failed; it has recovered otherwise"]
+
+
+@dataclass(frozen=True, slots=True)
+class LossOver:
+    """A counted loss of keepalives has ended by itself."""
+
+    TOLD_BY: ClassVar[str] = "timeline"
+
+    cycle: Cycle
+    cell: Cell
