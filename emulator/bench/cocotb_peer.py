@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ringhil.emulator.bench.bare import messages
 from ringhil.emulator.build.build import cache_dir
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.engine.library import RTL, rtl_files
 
@@ -32,7 +33,8 @@ def measure(gpus: int, round_cycles: int, *, cycles: int) -> float:
             for m in messages(gpus, records=False)
             for i in range(0, len(m), 8)
         ]
-        os.environ.update(environment())
+        os.environ.clear()
+        os.environ.update(child_environment(environment()))
         try:
             runner = get_runner("verilator")
             runner.build(

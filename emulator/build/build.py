@@ -24,6 +24,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.cache import BuildStore, Claim, cache_dir
 from ringhil.emulator.build.diagnostics import Emitted, compiler_complaint, included_files, verilator_complaint
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import Finished, run, unwinding_on_termination
 from ringhil.emulator.build.request import BuildRequest, check
@@ -33,7 +34,6 @@ from ringhil.emulator.build.toolchain import (
     cpu_identity,
     find_compiler,
     find_verilator,
-    plain_environment,
 )
 
 __all__ = ["BuildError", "BuildRequest", "Built", "build", "cache_dir", "rtl_hash"]
@@ -58,6 +58,7 @@ _LIBRARY_FLAGS = ["-fvisibility=hidden", "-DVL_TIME_CONTEXT"]
 # GNU-unique symbols are shared between libraries, however privately they were loaded.
 _GCC_FLAGS = ["-fno-gnu-unique", "-fmax-errors=20"]
 _CLANG_FLAGS = ["-ferror-limit=20"]
+_CLANG_LIBRARIES = ["-latomic"]  # g++ writes the operations of the runtime inline
 # What runs once, constructors above all. Never more optimised than the rest: who asks for little wants a short build.
 _SLOW_OPTIMISE = "-O2"
 _LITTLE = ("-O0", "-O1")
@@ -146,7 +147,7 @@ class _Job:
             self._refuse_unlisted(work, emitted)
             self.progress(f"linking {request.top}")
             library = work / self.library
-            libraries = _TRACE_LIBRARIES[request.trace]
+            libraries = [*_TRACE_LIBRARIES[request.trace], *(_CLANG_LIBRARIES if self.compiler.is_clang else [])]
             link = [*self.compiler.argv, *objects, *runtime, *self.link_flags, "-o", library, *libraries]
             self._run_cxx([link], work)
             if self._source_hashes() != self.sources or rtl_hash(request.rtl) != self.rtl_hash:
@@ -163,7 +164,7 @@ class _Job:
 
     def _environment(self, work: Path) -> dict[str, str]:
         # Compilers that get killed leave their temporary files; inside `work` those go with it.
-        return plain_environment() | {"VERILATOR_ROOT": str(self.verilator.root), "TMPDIR": str(work)}
+        return child_environment({"VERILATOR_ROOT": str(self.verilator.root), "TMPDIR": str(work)})
 
     def _verilate(self, work: Path) -> Emitted:
         directory = work / "emitted"
@@ -186,7 +187,9 @@ class _Job:
         slow = r.optimise if r.optimise in _LITTLE else _SLOW_OPTIMISE
         for name, optimise, sources in (("fast", r.optimise, fast), ("slow", slow, emitted.slow)):
             unity = work / f"{name}.cpp"
-            unity.write_text("".join(f'#include "{source}"\n' for source in sources))
+            # By its name from here, where it has one: the path of a cache may have a quotation mark in it.
+            names = (source.relative_to(work) if source.is_relative_to(work) else source for source in sources)
+            unity.write_text("".join(f'#include "{name}"\n' for name in names))
             depends = ["-MMD", "-MF", work / f"{name}.d"]
             output = ["-o", work / f"{name}.o"]
             commands.append([*self.compiler.argv, *flags, optimise, *depends, "-c", unity, *output])
@@ -237,7 +240,9 @@ class _Job:
         complaint = compiler_complaint(last.output)
         if self.request.trace == "fst" and re.search(r"lz4|zlib|-lz\b", complaint or last.output):
             complaint = "FST waveforms need lz4 and zlib: 'apt-get install liblz4-dev zlib1g-dev'"
-        raise _failure("the C++ compiler", complaint, last)
+        if complaint.startswith("undefined"):
+            complaint = f"{self.compiler.argv[0]} can't link it: {complaint}"
+        raise _failure(f"the C++ compiler {self.compiler.argv[0]}", complaint, last)
 
     def _refuse_unlisted(self, work: Path, emitted: Emitted) -> None:
         """Every file that was read must be in the key."""

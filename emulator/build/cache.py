@@ -24,19 +24,28 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
+
+from ringhil.emulator.build.errors import BuildError
 
 _MANIFEST = "entry.json"
 _numbers = itertools.count()
 
 
 def cache_dir() -> Path:
-    """$RINGHIL_CACHE, else the user's cache directory for ringhil. It need not exist."""
+    """$RINGHIL_CACHE, else the user's cache directory for ringhil. It need not exist. Raises BuildError when nobody
+    knows where that is."""
     chosen = os.environ.get("RINGHIL_CACHE")
-    return Path(chosen).absolute() if chosen else Path(platformdirs.user_cache_dir("ringhil"))
+    if chosen:
+        return Path(chosen).absolute()
+    with suppress(RuntimeError):  # of newer versions of platformdirs
+        usual = Path(platformdirs.user_cache_dir("ringhil"))
+        if usual.is_absolute():
+            return usual
+    raise BuildError("no home folder for the cache: HOME isn't set, and this user isn't known; set RINGHIL_CACHE")
 
 
 class Claim:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from ringhil.emulator.build.cache import BuildStore, cache_dir
 from ringhil.emulator.build.diagnostics import compiler_complaint
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run, unwinding_on_termination
-from ringhil.emulator.build.toolchain import find_compiler, plain_environment
+from ringhil.emulator.build.toolchain import find_compiler
 
 _FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-pthread", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"]
 
@@ -37,7 +38,7 @@ def made_of_c(name: str, sources: Sequence[Path], headers: Sequence[Path] = (), 
 
 
 def _compile(name: str, command: list[str], work: Path) -> None:
-    (done,) = run([command], env=plain_environment() | {"TMPDIR": str(work)}, cwd=work)
+    (done,) = run([command], env=child_environment({"TMPDIR": str(work)}), cwd=work)
     if done.returncode:
         complaint = compiler_complaint(done.output) or f"the compiler failed (exit {done.returncode})"
         raise BuildError(f"{name}: {complaint}", done.output)

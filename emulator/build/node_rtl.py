@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.build.request import check_names
 from ringhil.emulator.files import reason_of
 
 OURS = Path(__file__).resolve().parents[2] / "rtl"
@@ -38,6 +39,7 @@ def sources(rtl: Path) -> tuple[Path, ...]:
     package = next((f for f in files if f.name == PACKAGE), None)
     if package is None:
         package = OURS / PACKAGE
+    check_names(files)
     return (package, *(f for f in files if f.name != PACKAGE))
 
 
@@ -107,8 +109,7 @@ def _text(file: Path) -> str:
     try:
         if file.stat().st_size > MAX_BYTES:
             raise BuildError(f"{file}: larger than {MAX_BYTES} bytes")
-        return _COMMENTS.sub("", file.read_text(encoding="utf-8"))
+        # A byte-order mark, and comments in another encoding: the tools read them, and names are ASCII anyway.
+        return _COMMENTS.sub("", file.read_text(encoding="utf-8-sig", errors="replace"))
     except OSError as error:
         raise BuildError(f"{file}: cannot be read: {reason_of(error)}") from error
-    except UnicodeDecodeError:
-        raise BuildError(f"{file}: no UTF-8 text") from None

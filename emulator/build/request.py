@@ -1,6 +1,7 @@
 """What a model is built from, and what of it is refused at once."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -65,6 +66,11 @@ def check(request: BuildRequest) -> None:
         raise BuildError(f"trace is {request.trace!r}; allowed are '', 'vcd' and 'fst'")
     if not request.rtl:
         raise BuildError(f"no RTL files given for {request.top}")
-    for file in (*request.rtl, *request.cpp, *request.headers):
+    check_names((*request.rtl, *request.cpp, *request.headers))
+
+
+def check_names(files: Iterable[Path]) -> None:
+    """Refuse paths that Verilator and compilers can't be told of."""
+    for file in files:
         if re.search(r'["\\\n]', str(file.absolute())):
             raise BuildError(f"{str(file)!r} has a quote, backslash or line break in its name; rename it")

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
 
@@ -107,11 +108,6 @@ def cpu_identity() -> str:
     return "\n".join(lines) or platform.machine()
 
 
-def plain_environment() -> dict[str, str]:
-    """The environment for tools: messages in English, no settings of another Verilator."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("VERILATOR")} | {"LC_ALL": "C"}
-
-
 def _version(argv: Sequence[str], memory: Path) -> str:
     """The answer to `--version`, from memory if no word of `argv` names a program that has changed since."""
     stamp: list[object] = []
@@ -124,7 +120,7 @@ def _version(argv: Sequence[str], memory: Path) -> str:
         answer = remembered.read_text()
         if answer:
             return answer
-    (finished,) = run([[*argv, "--version"]], env=plain_environment())
+    (finished,) = run([[*argv, "--version"]], env=child_environment())
     if finished.returncode != 0 or not finished.output.strip():
         raise BuildError(f"{shlex.join(argv)} --version failed (exit {finished.returncode})", finished.output)
     # A memory that can't be written costs time, nothing else.

@@ -149,11 +149,19 @@ def _play(
                 )
             progress(f"the simulation ended in {last['begin']}")
             waiting = waiting[waiting.index(last["begin"]) + 1 :]
-    played = any(verdict.cases for verdict in report.verdicts.values())
-    for verdict in report.verdicts.values():
-        if played and verdict.state == "not checked" and verdict.rule in (ENDS, *GENERAL):
-            verdict.state = "kept"
+    _judge_watched(report, whole={*settings.rules} == {*all_rules()})
     return [found[rule] for rule in report.verdicts if rule in found]
+
+
+def _judge_watched(report: CheckReport, *, whole: bool) -> None:
+    """What is watched in every case is kept only when all rules were played: any of them may be the one that shows
+    otherwise."""
+    cases, cycles = (sum(getattr(v, n) for v in report.verdicts.values()) for n in ("cases", "cycles"))
+    for name in (ENDS, *GENERAL):
+        verdict = report.verdicts[name]
+        verdict.cases, verdict.cycles = cases, cycles
+        if cases and verdict.state == "not checked":
+            verdict.state = "kept" if whole else "not judged"
 
 
 def _simulated(
@@ -176,13 +184,17 @@ def _simulated(
             patience=settings.patience,
         )
         if run.failed:
-            raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text())
+            raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text(errors="replace"))
     except BuildError as error:
         ended = str(error)
     counts = scratch / "run" / "coverage.dat"
     if settings.coverage is not None and counts.is_file():
         (settings.coverage / f"lines-{settings.seed}.dat").write_bytes(counts.read_bytes())
-    return [json.loads(line) for line in out.read_text().splitlines()], ended
+    try:
+        return [json.loads(line) for line in out.read_text().splitlines()], ended
+    except ValueError as error:  # it ended in the middle of a line
+        why = ended or f"what the simulation wrote breaks off ({error}); is there room on the disk?"
+        raise BuildError(why) from None
 
 
 def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, RuleFinding]) -> None:

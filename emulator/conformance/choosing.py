@@ -9,16 +9,14 @@ from ringhil.emulator.build.errors import BuildError
 def choose(asked: Sequence[str], rules: Sequence[str], always: Sequence[str]) -> tuple[str, ...]:
     """The rules to play, in their order; all of them when nothing is asked for. Raises BuildError.
 
-    `link`, `link.` and `link.*` are all rules of that group. What is watched in every case (`always`) is judged
-    whatever is played; asked for alone it has the rules of its group played, or all of them if its group has none.
+    `link`, `link.` and `link.*` are all rules of that group. What is watched in every case (`always`) is judged by all
+    of them: asked for by its name it has all rules played, and so has a group that consists of such alone.
     """
     wanted: set[str] = set()
     for name in asked:
         group = name.removesuffix("*").removesuffix(".")
         own = {rule for rule in rules if name == rule or rule.startswith(f"{group}.")}
-        if name in always:
-            own = {rule for rule in rules if rule.split(".")[0] == name.split(".")[0]} or set(rules)
-        elif not own and any(rule.startswith(f"{group}.") for rule in always):
+        if name in always or (not own and any(rule.startswith(f"{group}.") for rule in always)):
             own = set(rules)
         if not own:
             raise BuildError(_unknown(name, [*always, *rules]))

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ringhil.emulator.build.diagnostics import verilator_complaint
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
-from ringhil.emulator.build.toolchain import Verilator, plain_environment
+from ringhil.emulator.build.toolchain import Verilator
 
 LINT = "rtl.lint"
 DEMANDS = "clean under `verilator --lint-only -Wall`"
@@ -48,7 +49,7 @@ def _loop(output: str) -> str:
 
 def _linted(files: Sequence[Path], top: str, verilator: Verilator, *options: str) -> str:
     """What Verilator says. Raises BuildError when it doesn't compile."""
-    environment = plain_environment() | {"VERILATOR_ROOT": str(verilator.root)}
+    environment = child_environment({"VERILATOR_ROOT": str(verilator.root)})
     command = [str(verilator.binary), "--lint-only", "--quiet", "-Wall", "-Wno-fatal", "-Wno-DECLFILENAME"]
     command += ["--no-timing", "--top-module", top, *options, *(str(f.absolute()) for f in files)]
     (finished,) = run([command], env=environment)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.build.diagnostics import verilator_complaint
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
-from ringhil.emulator.build.toolchain import Verilator, plain_environment
+from ringhil.emulator.build.toolchain import Verilator
 from ringhil.protocol import registers
 from ringhil.protocol.wire import Link, Port
 
@@ -65,14 +66,17 @@ QUIESCENCE: tuple[RtlPort, ...] = (RtlPort("quiescent_o", "output", 1), RtlPort(
 
 def ports_of(files: Sequence[Path], top: str, verilator: Verilator) -> tuple[RtlPort, ...]:
     """The ports of module `top`, as Verilator understands them. Raises BuildError if it doesn't compile."""
-    environment = plain_environment() | {"VERILATOR_ROOT": str(verilator.root)}
+    environment = child_environment({"VERILATOR_ROOT": str(verilator.root)})
     with tempfile.TemporaryDirectory(prefix="ringhil-ports-") as scratch:
         command = [str(verilator.binary), "--json-only", "--quiet", "-Wno-lint", "-Wno-style", "--no-timing"]
         command += ["--prefix", "Vports", "--Mdir", scratch, "--top-module", top]
         (finished,) = run([[*command, *(str(f.absolute()) for f in files)]], env=environment)
         if finished.returncode != 0:
             raise BuildError(verilator_complaint(finished.output) or "Verilator failed", finished.output)
-        tree = json.loads((Path(scratch) / "Vports.tree.json").read_text())
+        try:
+            tree = json.loads((Path(scratch) / "Vports.tree.json").read_text())
+        except ValueError as error:
+            raise BuildError(f"what Verilator wrote breaks off ({error}); is there room in {scratch}?") from None
     types = {t["addr"]: t for table in tree["miscsp"] for t in table.get("typesp", [])}
     module = next(m for m in tree["modulesp"] if m.get("origName", m["name"]) == top or m["name"] == top)
     answer = []

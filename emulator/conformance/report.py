@@ -8,7 +8,7 @@ from ringhil.emulator.conformance.causes import Cause, causes
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.stimulus import Stimulus
 
-State = Literal["kept", "broken", "not claimed", "not checked"]
+State = Literal["kept", "broken", "not claimed", "not checked", "not judged"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class RuleFinding:
 
 @dataclass
 class RuleVerdict:
-    """What came of one rule. `cycle`, `what`, `case`: the first breach, as it is in the files that show it."""
+    """What came of one rule; `not judged`: it is watched in every case, and not all cases were played. `cycle`, `what`,
+    `case`: the first breach, as it is in the files that show it."""
 
     rule: str
     demands: str

@@ -10,7 +10,7 @@ from ringhil.emulator.conformance.report import CheckReport, RuleVerdict
 from ringhil.emulator.pages.junit import written
 from ringhil.emulator.pages.tables import print_table, table
 
-_COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim"}
+_COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim", "not judged": "yellow"}
 
 
 def show(report: CheckReport, console: Console) -> None:
@@ -31,7 +31,9 @@ def show(report: CheckReport, console: Console) -> None:
     kept = sum(v.state == "kept" for v in report.verdicts.values())
     text = f"{report.rtl} ({report.top}) on {report.simulator}, seed {report.seed}: {kept} rules kept"
     others = [
-        s for s in ("broken", "not claimed", "not checked") if any(v.state == s for v in report.verdicts.values())
+        s
+        for s in ("broken", "not claimed", "not checked", "not judged")
+        if any(v.state == s for v in report.verdicts.values())
     ]
     for state in others:
         text += f", {sum(v.state == state for v in report.verdicts.values())} {state}"

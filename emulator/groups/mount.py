@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.groups.desk import GroupDesk
@@ -72,7 +73,7 @@ class GroupMount:
             flags = _MNT_DETACH if detach else 0
             return int(ctypes.CDLL(None).umount2(os.fsencode(self._folder), flags)) == 0
         command = ["fusermount3", "-u", *(["-z"] if detach else []), str(self._folder)]
-        return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
+        return subprocess.run(command, env=child_environment(), check=False, stderr=subprocess.DEVNULL).returncode == 0
 
     def _serve(self, operations: Any) -> None:
         options = {"fsname": "ringhil", "subtype": "groups", "direct_io": True, "max_threads": _THREADS}

@@ -126,7 +126,11 @@ class Expectations:
 
     def end(self) -> tuple[Expected, ...]:
         """The run is over."""
+        now = self._kernel.now
         for item in self._items:
+            cycle = item.expectation.cycle
+            if item.ok is None and item.expectation.kind == When.AT and cycle is not None and cycle > now:
+                item.ok, item.found = False, f"the end of the run at cycle {now}"
             self.look(item)
             if item.ok is None:
                 item.ok, item.found = self._held(item)
@@ -155,8 +159,10 @@ class Expectations:
     def _watch(self, item: _Item) -> None:
         """What has to hold at every cycle: if it doesn't at this one, that settles it."""
         now, always = self._kernel.now, item.expectation
+        if always.until is not None and now > always.until:
+            return  # a count that is accepted only now begins nothing any more
         item.uncounted -= {card.name for card in self._cpu.cards if card.count}
-        if item.uncounted or now < always.since or (always.until is not None and now > always.until):
+        if item.uncounted or now < always.since:
             return
         ok, found = self._judge(always)
         if not ok:

@@ -1,5 +1,6 @@
 """Judges a run while it is played: reads the stream of observations, knows the truth, and never acts on the run."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ringhil.emulator.events.firmware import FirmwareSaid
@@ -10,7 +11,8 @@ from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.contexts.turn_log import MemoryWatch
 from ringhil.emulator.judge.evidence import RunEvidence
-from ringhil.emulator.judge.expectations import Expectations
+from ringhil.emulator.judge.expectations import EXPECT, Expectations
+from ringhil.emulator.judge.findings import Finding, FindingKind, Name, say
 from ringhil.emulator.judge.oracle import BLOCKED, OK
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.recovery.bounds import bounds_of, horizon
@@ -20,7 +22,7 @@ from ringhil.emulator.judge.results import Results
 from ringhil.emulator.judge.switching.outcome import SwitchingEvidence, SwitchingOutcome, switching_outcome
 from ringhil.emulator.judge.switching.planned import misplanned
 from ringhil.emulator.judge.work.acceptance import Acceptance
-from ringhil.emulator.scenario import PartKind
+from ringhil.emulator.scenario import PartKind, TimelineEvent
 from ringhil.emulator.server import LiveServer
 from ringhil.firmware.observations import Counted, Deposed, Elected, Lapsed, Rejected, Suspected
 from ringhil.protocol.frames import Report, Statistics
@@ -175,7 +177,7 @@ class Judge:
             switching.broken if switching else (),
         )
         found = self.results.outcome(server.scenario, self.expectations.end(), evidence, server.seconds)
-        unjudged = (*found.unjudged, *self.expectations.untold())
+        unjudged = (*found.unjudged, *self.expectations.untold(), *_without_effect(server.scenario.timeline))
         return replace(found, switching=switching, unjudged=unjudged)
 
     def _switching(self) -> SwitchingOutcome | None:
@@ -195,3 +197,15 @@ class Judge:
             *tasks.freed_parts.wrong(now),
         )
         return replace(found, broken=(*found.broken, *wrong))
+
+
+def _without_effect(timeline: Sequence[TimelineEvent]) -> Iterator[Finding]:
+    """Faults of the file that end in the cycle in which they begin: nothing can come of them."""
+    begun: dict[tuple[str, str], int] = {}
+    for event in timeline:
+        if event.begins:
+            begun[event.kind, event.where] = event.at
+        elif begun.pop((event.kind, event.where), None) == event.at:
+            where = Name(event.where)
+            text = say("{} at {} begins and ends in cycle {}: it changes nothing", Name(event.kind), where, event.at)
+            yield Finding(text, promise=EXPECT, kind=FindingKind.NOT_JUDGED)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
-from ringhil.emulator.build.toolchain import plain_environment
 from ringhil.emulator.documents import one_line
 
 _TOOLS = ("addr2line", "llvm-addr2line")
@@ -33,7 +33,7 @@ def _place(library: Path, changed: int, place: int) -> str:
     if tool is None:
         return bare
     try:
-        (done,) = run([[tool, "-f", "-s", "-e", str(library), f"0x{place:x}"]], env=plain_environment())
+        (done,) = run([[tool, "-f", "-s", "-e", str(library), f"0x{place:x}"]], env=child_environment())
     except BuildError:
         return bare
     function, _, where = done.output.strip().partition("\n")

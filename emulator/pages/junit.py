@@ -18,6 +18,17 @@ def written(root: ElementTree.Element) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
+def refused(command: str, message: str) -> str:
+    """The document of a `command` of which nothing came, since it could not be done."""
+    counts = {"tests": "1", "failures": "0", "errors": "1"}
+    root = ElementTree.Element("testsuites", {"name": command, **counts, "time": duration(0)})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": command, **counts, "skipped": "0", "time": duration(0)})
+    where = {"classname": command.replace(" ", "."), "name": "it could be done", "time": duration(0)}
+    case = ElementTree.SubElement(suite, "testcase", where)
+    ElementTree.SubElement(case, "error", {"type": "refused", "message": message}).text = message
+    return written(root)
+
+
 def duration(seconds: float) -> str:
     """As a `time` is written."""
     return f"{seconds:.3f}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.children import Child
 from ringhil.emulator.errors import RinghilError
@@ -63,7 +64,7 @@ def run_tool(
     process = Child(
         command,
         cwd=directory,
-        env=os.environ | {"PATH": f"{tool_path(TOOLS[-1]).parent}{os.pathsep}{os.environ['PATH']}"},
+        env=child_environment({"PATH": f"{tool_path(TOOLS[-1]).parent}{os.pathsep}{os.environ.get('PATH', '')}"}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -13,9 +13,10 @@ from typing import Literal
 
 from ringhil.emulator.build.build import BuildError, BuildRequest, build, cache_dir, rtl_hash
 from ringhil.emulator.build.cache import BuildStore
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.node_rtl import NODE, OURS, cell_sources, sources
 from ringhil.emulator.build.processes import run
-from ringhil.emulator.build.toolchain import plain_environment
+from ringhil.emulator.documents import shown
 
 Simulator = Literal["verilator", "icarus"]
 SIMULATORS: tuple[Simulator, ...] = ("verilator", "icarus")
@@ -64,6 +65,8 @@ def build_bench(
 
     `waves`: the run can write a wave file. `coverage`: the run writes Verilator's line and toggle counts.
     """
+    if simulator not in SIMULATORS:
+        raise BuildError(f"simulator: found {shown(simulator)}; allowed are {', '.join(SIMULATORS)}")
     given = dict(defines or {})
     if simulator == "icarus":
         if coverage:
@@ -147,7 +150,7 @@ def _icarus(
             dump.write_text(_DUMP.format(top=top))
             files.append(str(dump))
             command += ["-s", "ringhil_dump"]
-        (finished,) = run([[*command, *files]], env=plain_environment())
+        (finished,) = run([[*command, *files]], env=child_environment())
         if finished.returncode != 0:
             lines = [line for line in finished.output.splitlines() if "error" in line.lower()] or ["it said nothing"]
             raise BuildError(f"Icarus: {lines[0]}", finished.output)

@@ -30,6 +30,7 @@ def ringhil_bench(
 ) -> Run:
     """A function `run(module, top, sources, ...)`: build the bench, run the cocotb tests of the module that lies beside
     the test file, fail with what failed, its seed and its waves."""
+    from ringhil.emulator.build.errors import BuildError
     from ringhil.emulator.testbench.build import Simulator, build_bench
     from ringhil.emulator.testbench.runner import run_bench
 
@@ -52,7 +53,11 @@ def ringhil_bench(
         record_property("simulator", simulator)
         build = partial(build_bench, simulator, top, sources, parameters=parameters, optimise=optimise)
         play = partial(run_bench, seed=chosen, settings=settings, paths=[request.path.parent], patience=patience)
-        first = play(build(defines=defines), [module], tmp_path / "run", tests=tests)
+        try:
+            first = play(build(defines=defines), [module], tmp_path / "run", tests=tests)
+        except BuildError as error:
+            log = tmp_path / "run" / "simulation.log"
+            pytest.fail(f"{module}: {error}" + (f"\nlog {log}" if log.exists() else ""), pytrace=False)
         record_property("results", str(first.xml))
         assert first.results, f"{module}: no cocotb tests"
         if not first.failed:

@@ -11,6 +11,8 @@ from ringhil.emulator.campaign.explore.store import Row, Store
 from ringhil.emulator.campaign.explore.summary import ClassSummary, by_class, joined
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 
+INCOMPLETE = "incomplete"  # none failed, and not all were played
+
 
 def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> dict[str, Any]:
     """The whole campaign, with what earlier runs of it have found; only `run` is of this one."""
@@ -19,11 +21,14 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
     classes = by_class(store.rows(number))
     total = joined("all", classes)
     written = {case.row.key: case for case in failing}
+    word = verdict(total)
+    if word == VerdictWord.PASS and total.cases < explored.cases:
+        word = INCOMPLETE
     failed = list(store.rows(number, "verdict != 'pass'", limit=MOST_FILES))
     return {
         "name": kept.name,
         "campaign": number,
-        "verdict": verdict(total),
+        "verdict": word,
         "scenario": kept.scenario_hash,
         "rtl": kept.rtl,
         "version": kept.version,

@@ -1,13 +1,14 @@
 """Finds the scenario files below paths.
 
-A file counts when its name ends in .yaml, .yml or .json and it has a top-level key `server`. Left out are hidden files
-and folders, and what verify itself has left of failures: folders with a `replay.json`. A file that is named counts
-whatever it is, so that a mistake in it is shown and not passed over.
+A file counts when its name ends in .yaml, .yml or .json and it has a top-level key `server`; or when it speaks of what
+only scenarios have, and a key of it is a near miss of that (`Server`, `sever`). A file that is named counts whatever it
+is. So a mistake in it is shown, and not passed over. Left out are hidden files and folders, and what verify itself has
+left of failures: folders with a `replay.json`. Whatever else has such a name is passed over, and that is said.
 """
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ringhil.emulator.errors import RinghilError
@@ -24,6 +25,10 @@ _FLOW = re.compile(rb"""\A(?:\xef\xbb\xbf)?(?:[ \t\r\n]|#[^\n]*\n|---)*\{""")
 
 _ANYWHERE = re.compile(rb"""["']?server["']?[ \t]*:""")
 _CARDS = re.compile(rb"""["']?\bcards["']?[ \t]*:""")
+_OURS = re.compile(rb"""["']?\b(?:cards|host_links|timeline|expect)["']?[ \t]*:""")
+_KEY = re.compile(r"""^([ \t]*)["']?([^\s"'#:{}\[\],-][^\s"'#:{}\[\],]{0,15})["']?[ \t]*:(?:\s|$)""", re.MULTILINE)
+_MOST_CHANGES = 2
+_OWN = {"timeline", "expect", "workload", "invariants", "sharing", "switching", "sweep"}
 
 
 class VerifyError(RinghilError, ValueError):
@@ -40,21 +45,62 @@ def discover(paths: Iterable[Path]) -> list[Path]:
     return [Path(name) for name in found]
 
 
+def passed_over(paths: Iterable[Path], found: Iterable[Path]) -> list[Path]:
+    """What else is below `paths` beside the scenarios `found` and might be taken for one; and links to folders, into
+    which nobody looks. Raises VerifyError."""
+    others: list[Path] = []
+    for path in paths:
+        for _ in _below(path, others.append):
+            pass
+    known = set(found)
+    return [other for other in dict.fromkeys(Path(os.path.normpath(other)) for other in others) if other not in known]
+
+
 def looks_like_scenario(file: Path) -> bool:
     """Whether the file has a top-level key `server`; False also when it can't be read.
 
-    In a doubtful case, such as JSON with a mistake in it, it has: the mistake should come to light.
+    In a doubtful case, such as JSON with a mistake in it, or a key that is nearly the same in a file that is ours by
+    all else, it has: the mistake should come to light.
     """
     head = _head(file)
     if not _FLOW.match(head):
-        return _BLOCK.search(head) is not None
+        return _BLOCK.search(head) is not None or _nearly(head)
     if not _ANYWHERE.search(head):
-        return False
+        return _nearly(head)
     try:
         data = parse(head.decode("utf-8"), str(file)).data
     except (ScenarioError, UnicodeDecodeError):
         return True
-    return isinstance(data, dict) and "server" in data
+    return isinstance(data, dict) and ("server" in data or _nearly(head))
+
+
+def _nearly(head: bytes) -> bool:
+    """Whether it is a scenario but for the name of a key, or the place at which it stands."""
+    if not _OURS.search(head):
+        return False
+    text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    try:
+        data = parse(text, "").data
+    except ScenarioError:  # then by the lines that begin as far to the left as any
+        places = [(len(found[1].expandtabs()), found[2]) for found in _KEY.finditer(text)]
+        least = min((column for column, _ in places), default=0)
+        keys = [key for column, key in places if column == least]
+    else:
+        keys = [str(key) for key in data] if isinstance(data, dict) else []
+    return len(_OWN.intersection(keys)) > 1 or any(_near(key) for key in keys)
+
+
+def _near(key: str) -> bool:
+    """Within two changes of a letter of it, whatever the case."""
+    wanted, key = "server", key.strip().casefold()
+    if abs(len(key) - len(wanted)) > _MOST_CHANGES:
+        return False
+    row = list(range(len(wanted) + 1))
+    for n, letter in enumerate(key, start=1):
+        above, row = row, [n]
+        for column, other in enumerate(wanted, start=1):
+            row.append(min(above[column] + 1, row[-1] + 1, above[column - 1] + (letter != other)))
+    return row[-1] <= _MOST_CHANGES
 
 
 def speaks_of_cards(file: Path) -> bool:
@@ -70,7 +116,7 @@ def _head(file: Path) -> bytes:
         return b""
 
 
-def _below(path: Path) -> Iterator[Path]:
+def _below(path: Path, passed: Callable[[Path], None] = lambda path: None) -> Iterator[Path]:
     if not path.exists():
         raise VerifyError(f"{path}: there is no such file or folder")
     if not path.is_dir():
@@ -80,10 +126,22 @@ def _below(path: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if REPLAY in files:
             continue
-        for name in files:
+        for name in folders:
+            if (link := Path(folder, name)).is_symlink():
+                passed(link)
+        for name in sorted(files):
             file = Path(folder, name)
-            if name.endswith(SUFFIXES) and not name.startswith(".") and looks_like_scenario(file):
+            if not name.lower().endswith(SUFFIXES) or name.startswith("."):
+                continue
+            if looks_like_scenario(file) or not _readable(file):
                 yield file
+            else:
+                passed(file)
+
+
+def _readable(file: Path) -> bool:
+    """What is no file at all is nobody's scenario; what can't be read may be one."""
+    return os.access(file, os.R_OK) if file.is_file() else not file.is_symlink()
 
 
 def _unreadable(error: OSError) -> None:

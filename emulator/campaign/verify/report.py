@@ -27,7 +27,8 @@ class Unplayed:
 @dataclass(frozen=True)
 class VerifyReport:
     """`results` in the order of files and variants. `stopped`: what ended the run early, else None; `unplayed`:
-    what it left, in the order of the files."""
+    what it left, in the order of the files; `passed_over`: files below its paths that are no scenarios; `unmatched`:
+    patterns of `--select` that no variant fits."""
 
     results: tuple[Verdict, ...]
     rtl: str
@@ -35,6 +36,8 @@ class VerifyReport:
     seconds: float
     stopped: BaseException | None = None
     unplayed: tuple[Unplayed, ...] = ()
+    passed_over: tuple[Path, ...] = ()
+    unmatched: tuple[str, ...] = ()
 
     def count(self, word: VerdictWord) -> int:
         """How many have this verdict."""
@@ -74,10 +77,11 @@ class VerifyReport:
 
     @property
     def verdict(self) -> VerdictWord:
-        """FAIL goes before ERROR. A run that was interrupted, or has played nothing, has not passed."""
+        """FAIL goes before ERROR. A run that was interrupted, or has played nothing of what was
+        asked for, has not passed."""
         if self.count(VerdictWord.FAIL):
             return VerdictWord.FAIL
-        wrong = self.count(VerdictWord.ERROR) or self.stopped or not self.results
+        wrong = self.count(VerdictWord.ERROR) or self.stopped or not self.results or self.unmatched
         return VerdictWord.ERROR if wrong else VerdictWord.PASS
 
     @property
@@ -116,6 +120,8 @@ class VerifyReport:
             "variants": len(self.results),
             "not_played": [{"file": u.file.as_posix(), "variants": u.variants} for u in self.unplayed],
             "files": self.files,
+            "passed_over": [file.as_posix() for file in self.passed_over],
+            "unmatched": list(self.unmatched),
             "cycles": self.cycles,
             "seconds": round(self.seconds, 3),
             "sorts": [{"sort": s, "variants": len(all_), "first": all_[0].id} for s, all_ in self.sorts()],

@@ -5,11 +5,12 @@ name; or when, with `*` for any text and `?` for one character, it fits one of t
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ringhil.emulator.campaign.verify.verdict import identity
+from ringhil.emulator.campaign.verify.verdict import Verdict, identity
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,14 @@ class Selection:
         texts = (identity(file, variant), name)
         found = any(pattern in text for pattern in self.patterns for text in texts)
         return found or not self.patterns or any(glob.fullmatch(text) for glob in self._globs for text in texts)
+
+    def unmatched(self, played: Iterable[Verdict]) -> tuple[str, ...]:
+        """The patterns that fit nothing of what was played; of a shard it can't be told."""
+        if self.shards > 1:
+            return ()
+        verdicts = list(played)
+        one_by_one = ((pattern, Selection((pattern,))) for pattern in self.patterns)
+        return tuple(p for p, one in one_by_one if not any(one.fits(v.file, v.variant, v.name) for v in verdicts))
 
 
 def _glob(pattern: str) -> re.Pattern[str]:

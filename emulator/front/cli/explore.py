@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ringhil.emulator.campaign.explore import ExploreError
-from ringhil.emulator.campaign.explore.document import document
+from ringhil.emulator.campaign.explore.document import INCOMPLETE, document
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
 from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, record_failing, shrink_failing, write_cases
 from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, Plan
@@ -160,6 +160,13 @@ def _lasts(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option("--number", type=click.IntRange(min=1), help="Stop after this many cases.")
 @click.option("--time", "seconds", type=Seconds(0), metavar="SECONDS", help="Stop after this many seconds.")
 @click.option(
+    "--at-least",
+    type=click.FloatRange(0, 1),
+    default=0,
+    metavar="SHARE",
+    help="Fail when a smaller share of the cases has been played, 0 to 1, whatever came of them.",
+)
+@click.option(
     "--limit",
     type=Seconds(0.1, 86400),
     default=120.0,
@@ -243,7 +250,11 @@ def command(**options: Any) -> int:
     if result["verdict"] == NOT_JUDGED:
         click.echo(f"ringhil: {options['server']}: no case was played{_why_none(found)}", err=True)
         return 2
-    return 0 if result["verdict"] == VerdictWord.PASS else 1
+    if result["covered"] < options["at_least"]:
+        wanted = f"--at-least asks for {100 * options['at_least']:g} % of them"
+        terminal.say(f"ringhil: {options['server']}: {result['done']:,} of {found.cases:,} cases: {wanted}", err=True)
+        return 1
+    return 0 if result["verdict"] in (VerdictWord.PASS, INCOMPLETE) else 1
 
 
 def _why_none(found: Explored) -> str:

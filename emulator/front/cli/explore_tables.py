@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ringhil.emulator.campaign.explore.document import INCOMPLETE
 from ringhil.emulator.campaign.explore.summary import rate_bound
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
@@ -43,8 +44,8 @@ def show(document: dict[str, Any], console: Console) -> None:
             console.print(f"  {one['cases']:,} x {escape(one['sort'])}", soft_wrap=True)
     if not failed:
         console.print(_meaning(d["total"]))
-    colour = "green" if d["verdict"] == VerdictWord.PASS else "red"
-    so_far = f", as far as it was played: {d['done']:,} of {d['cases']:,} cases" if d["done"] < d["cases"] else ""
+    colour = {VerdictWord.PASS: "green", INCOMPLETE: "yellow"}.get(d["verdict"], "red")
+    so_far = f": {d['done']:,} of {d['cases']:,} cases were played" if d["done"] < d["cases"] else ""
     console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]{so_far}", soft_wrap=True)
 
 

@@ -103,14 +103,15 @@ def command(
         else:
             found = {"number": _messages(recording, out, form)}
             text = f"{found['number']} messages and events"
-        complete = recording.complete
-    if not complete:
-        click.echo(f"ringhil: {file}: breaks off; what there is was written", err=True)
+        complete, lost = recording.complete, recording.cut_off or not recording.last_number
+        if not complete:
+            after = f"after cycle {recording.last_cycle}; {text}; what follows is missing" if lost else ""
+            click.echo(f"ringhil: {file}: breaks off{f' {after}' if lost else '; what there is was written'}", err=True)
     if as_json:
         click.echo(json.dumps({"format": form, "file": str(out), **found, "complete": complete}))
     else:
         console.print(text, markup=False)
-    return 0
+    return 2 if lost and not complete else 0
 
 
 def _fitting(context: click.Context, form: str) -> None:

@@ -5,23 +5,31 @@
 | 0 | as expected |
 | 1 | an expectation or an invariant failed |
 | 2 | bad input or environment; one line on stderr says where, what was found and what is allowed |
+| 2 | a defect of ours; one line says what failed, and how to report it |
 | 129, 130, 143 | ended by SIGHUP, SIGINT, SIGTERM |
 | 141 | whoever read stdout is gone: ended by SIGPIPE |
 """
 
 import errno
 import importlib
+import io
+import logging
 import os
 import signal
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from itertools import pairwise, takewhile
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from ringhil.emulator.documents import printable
+from ringhil.emulator.documents import one_line, printable
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.front.log import configure
 from ringhil.emulator.terminated import Terminated
 
@@ -44,6 +52,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of server and scenario files.",
     "verify": "Play every scenario below some paths, in parallel, with one verdict each.",
 }
+_log = logging.getLogger(__name__)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -107,7 +116,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _terminate)
-    sys.exit(_run(arguments) if _opened() else _complain("ringhil: stdout: cannot be written: it is closed"))
+    if not _opened():
+        sys.exit(_complain("ringhil: stdout: cannot be written: it is closed"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        with suppress(OSError):  # of a file that can't be written to: it will be said
+            sys.stdout.reconfigure(errors="backslashreplace")  # a name with letters that the locale doesn't have
+    sys.exit(_run(arguments))
 
 
 def _opened() -> bool:
@@ -125,16 +139,19 @@ def _terminate(number: int, frame: object) -> NoReturn:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = cli.main(args=arguments, prog_name="ringhil", standalone_mode=False)
+        code = cli.main(args=words, prog_name="ringhil", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else "", err=True)
         return 2
     except click.UsageError as error:
-        return _complain(f"{error.ctx.command_path if error.ctx else 'ringhil'}: {error.format_message()}")
+        return _refuse(words, f"{error.ctx.command_path if error.ctx else 'ringhil'}: {error.format_message()}")
     except click.ClickException as error:
-        return _complain(f"ringhil: {error.format_message()}")
+        return _refuse(words, f"ringhil: {error.format_message()}")
+    except RinghilError as error:
+        return _refuse(words, f"ringhil: {error}")
     except (click.Abort, KeyboardInterrupt):
         _complain("ringhil: interrupted")
         return 130
@@ -145,12 +162,57 @@ def _run(arguments: Sequence[str] | None) -> int:
         os.kill(os.getpid(), signal.SIGPIPE)
         return 128 + signal.SIGPIPE
     except OSError as error:
-        # Files of ours have names, and their own words; without one it is our output that couldn't be written.
-        if error.filename is not None or error.errno not in _NO_ROOM:
-            raise
-        _forget_output()
-        return _complain(f"ringhil: stdout: cannot be written: {error.strerror}")
+        return _refuse(words, _environment(error) or _unforeseen(error))
+    except Exception as error:  # a defect of ours, or of what we stand on: exit code 1 would say something else
+        return _refuse(words, _unforeseen(error))
     return code if isinstance(code, int) else 0
+
+
+def _environment(error: OSError) -> str | None:
+    """What is wrong around us; None: a defect of ours, most likely."""
+    # Files that were asked for have their own words; what is left is our output, or what is written for ourselves.
+    if error.filename is None and error.errno in _NO_ROOM:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _forget_output()
+            return f"ringhil: stdout: cannot be written: {error.strerror}"
+        return f"ringhil: a file in {tempfile.gettempdir()} or a cache cannot be written: {error.strerror}"
+    if error.errno == errno.ENOENT and not _somewhere():
+        return "ringhil: the current folder is gone; change to one that is there"
+    if error.errno in (*_NO_ROOM, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        return "ringhil: " + (f"{error.filename}: " if error.filename is not None else "") + str(error.strerror)
+    return None
+
+
+def _somewhere() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _unforeseen(error: Exception) -> str:
+    """One line about what nobody foresaw, and how to report it; the whole of it for those who ask (`-vv`)."""
+    frames = ((frame.f_globals.get("__name__", ""), line) for frame, line in traceback.walk_tb(error.__traceback__))
+    *_, (module, line) = (found for found in frames if found[0].startswith("ringhil."))
+    _log.debug("%s", "".join(traceback.format_exception(error)))
+    said = one_line(f"{type(error).__name__}: {error}")
+    report = "this is a defect: please report what `ringhil -vv ...` prints of it"
+    return f"ringhil: unforeseen {said} ({module}:{line}); {report}"
+
+
+def _refuse(words: Sequence[str], message: str) -> int:
+    """Nothing comes of the command; a report that it was to write says so too."""
+    code = _complain(message)
+    for option, value in pairwise([*words, ""]):
+        name, equals, given = option.partition("=")
+        if name == "--junit" and (file := given if equals else value):
+            from ringhil.emulator.front.cli.written import refuse_in_junit  # only then, as above
+
+            refuse_in_junit(Path(file), " ".join(["ringhil", *takewhile(str.isalpha, words)]), message)
+    return code
 
 
 def _forget_output() -> None:

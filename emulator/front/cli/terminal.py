@@ -25,6 +25,9 @@ from ringhil.emulator.documents import printable
 from ringhil.emulator.files import is_stdout
 from ringhil.emulator.pages import visible
 
+# What rings are drawn with, and what stands for it where a locale has no such letters.
+_PLAIN = str.maketrans("┌┐└┘─│↔…", "++++-|<~")
+
 
 class _Console(Console):
     """Whoever reads it may go: that is for the command line to deal with; rich makes exit code 1 of it."""
@@ -33,7 +36,10 @@ class _Console(Console):
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def render_str(self, text: str, **how: Any) -> Text:
-        return super().render_str(str(visible(text)), **how)
+        shown = str(visible(text))
+        if not self.encoding.lower().startswith("utf"):
+            shown = shown.translate(_PLAIN)
+        return super().render_str(shown, **how)
 
 
 errors: Console = _Console(stderr=True, highlight=False)

@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import click
 
 from ringhil.emulator.campaign.verify import VerifyError, VerifyPlan, VerifyReport, discover, run_all
 from ringhil.emulator.campaign.verify.annotations import github, summary, workspace
+from ringhil.emulator.campaign.verify.discover import passed_over
 from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.junit import place
 from ringhil.emulator.campaign.verify.player import Player, listed
@@ -32,7 +34,7 @@ from ringhil.emulator.front.cli.options import (
     seed_option,
     shard_option,
 )
-from ringhil.emulator.front.cli.verify_reports import Reports, show
+from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
 from ringhil.emulator.front.cli.written import append
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
@@ -135,7 +137,8 @@ def command(
         dask.check_options(cluster, jobs, firmware)
         selection = Selection(select, *shard)
         if only_list:
-            return _list(discover(paths), selection, as_json)
+            found = discover(paths)
+            return _list(found, selection, as_json, passed_over(paths, found))
         if nodes and cluster:
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
         if nodes and jobs not in (None, 1):
@@ -170,6 +173,9 @@ def command(
                 report = VerifyReport((), "", version("ringhil"), 0.0, stopped, left)
             if not report.results and report.stopped is None:
                 raise VerifyError(nothing(selection))
+            passed = () if report.stopped else tuple(passed_over(paths, files))
+            unmatched = () if report.stopped or fail_fast else selection.unmatched(report.results)
+            report = replace(report, passed_over=passed, unmatched=unmatched)
             try:
                 if as_json:
                     click.echo(json.dumps(report.to_json()))
@@ -184,14 +190,18 @@ def command(
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         terminal.say(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
+    elif report.unmatched:
+        terminal.say(f"ringhil: {nothing(replace(selection, patterns=report.unmatched))}", err=True)
     return report.exit_code
 
 
-def _list(files: Sequence[Path], selection: Selection, as_json: bool) -> int:
+def _list(files: Sequence[Path], selection: Selection, as_json: bool, passed: Sequence[Path]) -> int:
     names = listed(files, selection)
     if not names:
         raise VerifyError(nothing(selection))
     click.echo(json.dumps(names) if as_json else "\n".join(names))
+    if passed:
+        terminal.say(f"ringhil: {told_of(passed)}", err=True)
     return 0
 
 

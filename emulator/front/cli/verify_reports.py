@@ -1,7 +1,7 @@
 """What `ringhil verify` reports: for people, and in files: there with the verdicts of this very run, or not at all."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -53,7 +53,15 @@ class Reports:
                     self._outputs[path] = self._stack.enter_context(Output(path, wait=wait))
 
 
+_NAMED = 5  # files that are passed over
 MOST = 20  # failing variants that are shown
+
+
+def told_of(paths: Sequence[Path]) -> str:
+    """One line that counts and names them."""
+    names = ", ".join(path.as_posix() for path in paths[:_NAMED]) + (", ..." if len(paths) > _NAMED else "")
+    these = "1 file that is" if len(paths) == 1 else f"{len(paths):,} files that are"
+    return f"passed over: {these} no scenario (no top-level key 'server'): {names}"
 
 
 def show(report: VerifyReport, console: Console) -> None:
@@ -76,5 +84,7 @@ def show(report: VerifyReport, console: Console) -> None:
         console.print(f"[yellow]not judged:[/] {escape(file.as_posix())}: {escape(text)}", soft_wrap=True)
     if len(never) > MOST:
         console.print(f"... and {len(never) - MOST:,} more; --json has them all")
+    if report.passed_over:
+        console.print(told_of(report.passed_over), markup=False, soft_wrap=True)
     colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
     console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)

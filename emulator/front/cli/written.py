@@ -3,6 +3,7 @@ of what is read or kept; whole in the end, or not there."""
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -10,6 +11,7 @@ from typing import Self
 import click
 
 from ringhil.emulator.files import AtomicFile, NobodyReadsError, is_stream, reason_of, shown, write_whole
+from ringhil.emulator.pages import junit
 
 
 def check_apart(kept: Iterable[Path | None], **written: Path | None) -> None:
@@ -42,13 +44,17 @@ def write_page(path: Path, text: str) -> None:
         raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from None
 
 
+_written: set[Path] = set()  # reports of this process, or what there was room for of them
+
+
 class Output:
-    """A file that appears when `write` is called. `wait`: for somebody who reads a FIFO; without it NobodyReadsError is
-    raised. Raises ClickException."""
+    """A file that appears when `write` is called, in a folder that is made when it isn't there. `wait`: for somebody
+    who reads a FIFO; without it NobodyReadsError is raised. Raises ClickException."""
 
     def __init__(self, path: Path, *, wait: bool = True) -> None:
         self._path = path
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             self._file = AtomicFile(path, wait=wait)
         except NobodyReadsError:
             raise
@@ -59,6 +65,7 @@ class Output:
         """All of it."""
         assert self._file.file is not None
         try:
+            _written.add(self._path)
             self._file.file.write(text)
             self._file.commit()
         except BrokenPipeError:
@@ -71,6 +78,21 @@ class Output:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._file.__exit__(kind, error, tb)
+
+
+def refuse_in_junit(path: Path, command: str, message: str) -> None:
+    """Nothing came of a command that was to report there: an earlier report must not speak for it. Leaves alone what is
+    no report, such as a scenario that was named by mistake, and what this very command has written."""
+    with suppress(OSError, ValueError, click.ClickException):
+        if path in _written or (path.is_file() and not _is_xml(path)):
+            return
+        with Output(path, wait=False) as file:
+            file.write(junit.refused(command, message))
+
+
+def _is_xml(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"<", b"")
 
 
 def append(path: Path, text: str) -> None:

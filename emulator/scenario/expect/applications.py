@@ -31,7 +31,7 @@ class ApplicationIs(Check):
     KEY: ClassVar[str] = "applications"
     FIELD: ClassVar[tuple[Any, Any]] = (
         dict[CardName, ApplicationResult] | None,
-        Field(None, description="application to what has become of it"),
+        Field(None, min_length=1, description="application to what has become of it"),
     )
 
     name: str

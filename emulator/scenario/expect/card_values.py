@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import Field
 
-from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Reader, Renumbering
+from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Reader, Renumbering, unheard
 from ringhil.emulator.scenario.file.topology import Card
 from ringhil.emulator.scenario.file.types import CardName, Index, Number
 from ringhil.emulator.scenario.yaml.marks import Loc
@@ -52,9 +52,11 @@ class CardValue(CardCheck, Generic[Value]):
 
 @dataclass(frozen=True)
 class CardGpus(CardValue[tuple[int, ...]]):
-    """Exactly these GPUs of the card; indices ascending. `GPUS`: what they are called."""
+    """Exactly these GPUs of the card; indices ascending. `GPUS`: what they are called. `REPORTED`: the card's reports
+    alone tell that there are none."""
 
     GPUS: ClassVar[str]
+    REPORTED: ClassVar[bool] = False
 
     @staticmethod
     def field(description: str) -> tuple[Any, Any]:
@@ -71,6 +73,8 @@ class CardGpus(CardValue[tuple[int, ...]]):
 
     def differs(self, found: Findings) -> str | None:
         """The GPUs found where they are others."""
+        if self.REPORTED and not self.expected and (why := unheard(found, self.card)):
+            return why
         gpus = self.found(found)
         return None if gpus == self.expected else f"{self.KEY} {list(gpus)}"
 
@@ -121,6 +125,7 @@ class StrandedAre(CardGpus):
     KEY: ClassVar[str] = "stranded"
     FIELD: ClassVar[tuple[Any, Any]] = CardGpus.field("GPUs that are cut off from the entry GPU, by card")
     GPUS: ClassVar[str] = "stranded GPUs"
+    REPORTED: ClassVar[bool] = True
 
     def found(self, findings: Findings) -> tuple[int, ...]:
         """Those between the ends of the break that are not counted."""
@@ -145,6 +150,7 @@ class SuspectsAre(CardGpus):
     KEY: ClassVar[str] = "suspects"
     FIELD: ClassVar[tuple[Any, Any]] = CardGpus.field("GPUs that are suspected of spoiling the census, by card")
     GPUS: ClassVar[str] = "suspects"
+    REPORTED: ClassVar[bool] = True
 
     def found(self, findings: Findings) -> tuple[int, ...]:
         """By the last report: whom it names; an accepted count clears everybody."""

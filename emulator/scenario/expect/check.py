@@ -38,6 +38,8 @@ class CardFound(Protocol):
     """What the CPU knows of a card."""
 
     @property
+    def known(self) -> bool: ...
+    @property
     def count(self) -> int: ...
     @property
     def members(self) -> tuple[int, ...]: ...
@@ -202,6 +204,11 @@ class CardCheck(Check):
     def about(self) -> str:
         """The card."""
         return self.card
+
+
+def unheard(found: Findings, card: str) -> str | None:
+    """Before its first report nothing is known of a card; not even that nothing is wrong with it."""
+    return None if found.card(card).known else f"no report of card {card} yet"
 
 
 class When(StrEnum):

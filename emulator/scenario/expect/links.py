@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
-from ringhil.emulator.scenario.expect.check import CardCheck, Check, Findings, Reader, Renumbering
+from ringhil.emulator.scenario.expect.check import CardCheck, Check, Findings, Reader, Renumbering, unheard
 from ringhil.emulator.scenario.file.names import split_link
 from ringhil.emulator.scenario.file.topology import Card, GpuRef, LinkRef
 from ringhil.emulator.scenario.file.types import CardName, LinkName, Part
@@ -76,6 +76,8 @@ class BreakIs(CardCheck):
 
     def differs(self, found: Findings) -> str | None:
         """It lies between the last GPUs of both arms."""
+        if self.gap is None and (why := unheard(found, self.card)):
+            return why
         links = found.breaks(self.card)
         held = not links if self.gap is None else bool(links) and self.gap.is_of(links)
         if held:
@@ -141,6 +143,8 @@ class LinkIs(Check):
 
     def differs(self, found: Findings) -> str | None:
         """The link that is named, by the last report, where it is another one."""
+        if self.link is None and (why := unheard(found, self.card)):
+            return why
         card = found.card(self.card)
         named = card.slow_link if self.word == "slow" else card.noisy_link
         if named == (None if self.link is None else self.link.index):

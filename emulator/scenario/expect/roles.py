@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
-from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Reader, Renumbering
+from ringhil.emulator.scenario.expect.check import CardCheck, Findings, Reader, Renumbering, unheard
 from ringhil.emulator.scenario.file.topology import Card, GpuRef
 from ringhil.emulator.scenario.file.types import CardName, GpuName, Members
 from ringhil.emulator.scenario.yaml.errors import listing
@@ -110,6 +110,8 @@ class BoundaryIs(CardCheck):
 
     def differs(self, found: Findings) -> str | None:
         """The difference, by the records of the last census."""
+        if self.gpu is None and (why := unheard(found, self.card)):
+            return why
         gpus = found.boundaries(self.card).values()
         held = str(self.gpu) in gpus if self.gpu is not None else not gpus
         return None if held else f"boundary {', '.join(gpus) or 'none'}"

@@ -15,6 +15,18 @@ from ringhil.emulator.scenario.yaml.marks import Loc
 RESULTS = ("completed", "lost", "duplicated")
 
 
+def _check_workload(reader: Reader, loc: Loc) -> None:
+    """Of no work, everything that is expected would be so."""
+    if reader.workload is None:
+        raise reader.source.error(loc, "there is no 'workload' in the file; it is about its units", key=True)
+    if reader.workload.units == 0:
+        raise reader.source.error(loc, "the workload has 0 units; it is about those that there are", key=True)
+
+
+def _no_work(found: Findings) -> str | None:
+    return None if found.work.units else "there was no work"
+
+
 class Work(Part):
     """At least one of them."""
 
@@ -36,15 +48,15 @@ class WorkIs(Check):
 
     @classmethod
     def read(cls, reader: Reader, loc: Loc, written: Work) -> Iterator[Self]:
-        """No more than there are."""
+        """No more than there are, where there are any."""
         work = cls(written.completed, written.lost, written.duplicated)
         if work == cls(None, None, None):
             raise reader.source.error(loc, f"nothing to check; allowed: {listing(RESULTS)}")
-        units = 0 if reader.workload is None else reader.workload.units
+        _check_workload(reader, loc)
+        units = reader.workload.units if reader.workload else None
         for key, found in (("completed", work.completed), ("lost", work.lost)):
             if units is not None and found is not None and found > units:
-                has = "there is no workload" if reader.workload is None else f"the workload has {units} units"
-                raise reader.source.error((*loc, key), f"found {found}; {has}")
+                raise reader.source.error((*loc, key), f"found {found}; the workload has {units} units")
         yield work
 
     @property
@@ -60,6 +72,10 @@ class WorkIs(Check):
         if self.KEY in entry:
             raise ValueError(f"two checks about {self.KEY} in one expectation")
         entry[self.KEY] = self.given
+
+    def untold(self, found: Findings) -> str | None:
+        """The folder with the data was empty."""
+        return _no_work(found)
 
     def differs(self, found: Findings) -> str | None:
         """The difference, by the CPU's account."""
@@ -92,7 +108,8 @@ class ShareIs(Check):
     @classmethod
     def read(cls, reader: Reader, loc: Loc, written: Mapping[str, Sequence[int]]) -> Iterator[Self]:
         """Of cards and GPUs that exist; no more units than there are."""
-        units = 0 if reader.workload is None else reader.workload.units
+        _check_workload(reader, loc)
+        units = reader.workload.units if reader.workload else None
         for name, (fewest, most) in written.items():
             place = (*loc, name)
             gpu = reader.resolver.gpu(place, name, key=True) if "." in name else None
@@ -102,8 +119,7 @@ class ShareIs(Check):
             if most < fewest:
                 raise reader.source.error(place, f"found [{fewest}, {most}]; allowed is the fewest, then the most")
             if units is not None and fewest > units:
-                has = "there is no workload" if reader.workload is None else f"the workload has {units} units"
-                raise reader.source.error(place, f"found {fewest}; {has}")
+                raise reader.source.error(place, f"found {fewest}; the workload has {units} units")
             yield cls(card, gpu, fewest, most)
 
     def __str__(self) -> str:
@@ -123,6 +139,10 @@ class ShareIs(Check):
         if name in by_name:
             raise ValueError(f"two checks about the share of {name} in one expectation")
         by_name[name] = self.fewest if self.fewest == self.most else [self.fewest, self.most]
+
+    def untold(self, found: Findings) -> str | None:
+        """The folder with the data was empty."""
+        return _no_work(found)
 
     def differs(self, found: Findings) -> str | None:
         """The units where they are fewer or more."""

@@ -20,6 +20,7 @@ from ringhil.emulator.scenario.file.references import Resolver
 from ringhil.emulator.scenario.file.scenario import Scenario
 from ringhil.emulator.scenario.file.settings import Settings
 from ringhil.emulator.scenario.file.sharing import Sharing
+from ringhil.emulator.scenario.file.switching import TaskSwitching
 from ringhil.emulator.scenario.file.topology import Server, Workload
 from ringhil.emulator.scenario.yaml.errors import listing, quoted
 from ringhil.emulator.scenario.yaml.marks import Loc, Source, exactly_one
@@ -38,6 +39,8 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
     workload = _workload(source, written.workload, server, folder)
     units = workload.units if workload else None
     sharing = check_sharing(source, resolver, server.settings, written.sharing, units)
+    switching = check_switching(source, resolver, server.settings, written.switching, folder)
+    _check_played(source, written, switching)
     _check_delays(source, written.timeline, server)
     _check_babblers(source, written.timeline, server.settings)
     return Scenario(
@@ -46,7 +49,7 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         server=server,
         workload=workload,
         sharing=sharing,
-        switching=check_switching(source, resolver, server.settings, written.switching, folder),
+        switching=switching,
         timeline=check_timeline(source, resolver, written.timeline),
         lines=check_lines(source, [card.name for card in server.cards], written.timeline),
         until=written.until,
@@ -55,6 +58,30 @@ def check(source: Source, *, name: str, folder: Path) -> Scenario:
         ),
         invariants=frozenset(name for name in INVARIANTS if getattr(written.invariants, name)),
     )
+
+
+def _check_played(source: Source, written: model.Scenario, switching: TaskSwitching | None) -> None:
+    """Nothing that the file speaks of lies beyond the end that it sets: it would never be played or looked at."""
+    end = written.until
+    if end is None:
+        return
+
+    def check(loc: Loc, most: int) -> None:
+        found = source.found(loc)
+        if isinstance(found, int) and found > most:
+            ends = f"the run ends at cycle {end} ('until' in line {source.mark(('until',)).line})"
+            raise source.error(loc, f"found {found}; {ends}: allowed is {most} at most")
+
+    for n, _ in enumerate(written.timeline):
+        check(("timeline", n, "at"), end - 1)  # what begins in the last cycle changes nothing
+    for n, _ in enumerate(written.expect):
+        for key in ("at", "by", "from", "until"):
+            check(("expect", n, key), end)
+    for name in written.sharing.applications if written.sharing else ():
+        check(("sharing", "applications", name, "start"), end - 1)
+    if switching is not None:
+        for n, _ in enumerate(switching.requests):
+            check(("switching", "requests", n, "after"), (end - 1) * switching.cycle // 1000)
 
 
 def longest_delay(server: Server) -> int:

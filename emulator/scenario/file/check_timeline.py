@@ -137,7 +137,7 @@ def _check_order(source: Source, events: Sequence[tuple[Loc, TimelineEvent]]) ->
                 problem = f"{event.kind} is not active at {event.where} at cycle {event.at}; set it first"
                 raise source.error((*loc, "clear"), problem)
             del active[what]
-        elif since is not None and since.count is None:
+        elif since is not None and (since.count is None or since.at == event.at):
             problem = (
                 f"{event.kind} is active at {event.where} since cycle {since.at} (line {since.line}); "
                 "clear it before setting it again"

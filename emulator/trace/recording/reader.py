@@ -161,6 +161,11 @@ class Recording:
         return found if isinstance(found, dict) else None
 
     @property
+    def cut_off(self) -> bool:
+        """Whether the file is shorter than it says to be: what is missing had been there."""
+        return self.file != self.path
+
+    @property
     def complete(self) -> bool:
         """Whether the run came to its end; otherwise it was killed, or has not ended yet."""
         return self.outcome is not None

@@ -15,6 +15,7 @@ import pytest
 from tests.processes import alive
 
 from ringhil.emulator.build.build import BuildError, BuildRequest, build, rtl_hash
+from ringhil.emulator.build.toolchain import COMPILERS
 
 COUNTER_SV = """\
 module counter #(parameter int STEP = 1) (input logic clk_i, output logic [31:0] count_o);
@@ -336,6 +337,23 @@ def test_a_cache_that_cannot_be_written_is_named(cache: Path, tmp_path: Path, mo
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RINGHIL_CACHE", str(tmp_path / "file" / "cache"))
     assert f"{tmp_path}/file/cache: Not a directory" in failing(cache, counter(tmp_path))
+
+
+def test_a_failed_link_says_with_which_compiler(cache: Path, tmp_path: Path, compiler: Callable[[str], None]) -> None:
+    compiler("echo 'x.o: undefined reference to `__atomic_load_16'; exit 1")
+    program = tmp_path / "fake c++"
+    assert failing(cache, counter(tmp_path)) == f"{program} can't link it: undefined reference to `__atomic_load_16"
+
+
+@pytest.mark.slow(part="engine")
+@pytest.mark.parametrize("name", [name for name in COMPILERS if shutil.which(name)])
+def test_each_compiler_that_is_offered_builds_what_runs(
+    name: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder of any name, such as compilers and shells take badly."""
+    monkeypatch.setenv("CXX", name)
+    monkeypatch.setenv("RINGHIL_CACHE", str(tmp_path / 'a "b"; c\'$d, (e)'))
+    assert load(build(counter(tmp_path)).path).answer() == 42
 
 
 def test_a_full_disk_is_named(cache: Path, tmp_path: Path, compiler: Callable[[str], None]) -> None:

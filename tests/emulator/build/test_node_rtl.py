@@ -43,10 +43,17 @@ def test_names_in_comments_are_no_modules(tmp_path: Path) -> None:
     assert set(modules((tmp_path / "a.sv",))) == {"real_one"}
 
 
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b"// caf\xe9\n", b"/* \xff\xfe */ ", "// é\n".encode()])
+def test_a_mark_and_comments_in_any_encoding_are_read(before: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.sv").write_bytes(before + b"module real_one; // \xe9\nendmodule\n")
+    assert set(modules((tmp_path / "a.sv",))) == {"real_one"}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.sv", b"\xff\xfe", "no UTF-8 text"),
+        ("a.sv", b"\xff\xfe", "no module 'gpu_node'; there are: none"),
+        ('a"b.sv', b"", "has a quote, backslash or line break in its name; rename it"),
         ("a.sv", b"module other;\nendmodule\n", "no module 'gpu_node'; there are: other"),
     ],
 )

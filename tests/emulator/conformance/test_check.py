@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.conformance.check import ALWAYS, CheckSettings, check
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.conformance.rule import all_rules, cases_of
+from ringhil.emulator.conformance.show import junit
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.testbench.build import Simulator
 from ringhil.emulator.testbench.stimulus import Fault, Stimulus
@@ -33,8 +35,10 @@ def test_every_other_rule_is_kept(tmp_path: Path) -> None:
     """The longest test by far plays all of them: below, in `make soak`."""
     rules = tuple(all_rules())[::2]
     report = check(*NODES["ours"], CheckSettings(rules=rules, out=tmp_path, waves=False))
-    assert [(v.rule, v.cycle, v.what) for v in report.verdicts.values() if v.state != "kept"] == []
-    assert set(report.verdicts) > set(rules)
+    states = {name: v.state for name, v in report.verdicts.items()}
+    assert states == dict.fromkeys(ALWAYS, "not judged") | {"rtl.lint": "kept"} | dict.fromkeys(rules, "kept")
+    played = sum(report.verdicts[rule].cases for rule in rules)
+    assert {report.verdicts[name].cases for name in ALWAYS if name != "rtl.lint"} == {played}
     assert not list(tmp_path.iterdir())
 
 
@@ -125,7 +129,7 @@ def test_a_few_rules_on_icarus(node: str, rules: tuple[str, ...], tmp_path: Path
     if shutil.which("iverilog") is None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
     report = check(*NODES[node], CheckSettings("icarus", rules=rules, out=tmp_path, waves=False))
-    assert [(v.rule, v.what) for v in report.verdicts.values() if v.state != "kept"] == []
+    assert [(v.rule, v.what) for v in report.verdicts.values() if v.state not in ("kept", "not judged")] == []
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -237,6 +241,26 @@ def test_the_rules_are_listed() -> None:
     assert [line.split()[0] for line in listed] == [*ALWAYS, *all_rules()]
 
 
+def test_what_is_watched_is_not_kept_where_one_rule_was_played(tmp_path: Path) -> None:
+    report = check(RTL, settings=CheckSettings(rules=("control.home",), out=tmp_path, waves=False))
+    home, spent = (report.verdicts[name] for name in ("control.home", "link.spent"))
+    assert (home.state, spent.state) == ("kept", "not judged")
+    assert (spent.cases, spent.cycles) == (home.cases, home.cycles)
+    assert report.verdict == "pass"
+    entry = next(entry for entry in report.to_json()["rules"] if entry["rule"] == "link.spent")
+    assert (entry["state"], entry["cases"]) == ("not judged", home.cases)
+    case = next(each for each in ElementTree.fromstring(junit(report)).iter("testcase") if each.get("name") == "spent")
+    assert [child.attrib["type"] for child in case] == ["not judged"]
+
+
+def test_a_simulator_that_is_none_is_refused(tmp_path: Path) -> None:
+    for simulator in ("questa", "Verilator", ""):
+        with pytest.raises(
+            BuildError, match=re.escape(f"simulator: found {simulator!r}; allowed are verilator, icarus")
+        ):
+            check(RTL, settings=CheckSettings(simulator=simulator, out=tmp_path))  # type: ignore[arg-type]
+
+
 def test_rules_are_chosen_by_name_by_group_and_by_what_is_watched_always() -> None:
     rules = ["control.count", "control.home", "link.restart", "data.turns"]
     always = ["rtl.lint", "link.crc", "link.credit"]
@@ -247,8 +271,8 @@ def test_rules_are_chosen_by_name_by_group_and_by_what_is_watched_always() -> No
     assert chosen() == rules
     assert chosen("data.turns", "control.home") == ["control.home", "data.turns"]
     assert chosen("control") == chosen("control.") == chosen("control.*") == ["control.count", "control.home"]
-    assert chosen("link.crc") == chosen("link") == ["link.restart"]
-    assert chosen("rtl.lint") == chosen("rtl") == rules
+    assert chosen("link") == ["link.restart"]
+    assert chosen("link.crc") == chosen("rtl.lint") == chosen("rtl") == rules, "any of them may show that it is broken"
     for name in (*always, *rules):
         assert chosen(name)
 

@@ -6,6 +6,7 @@ may be expected by nobody, so it expects nothing.
 
 import itertools
 import random
+import re
 from collections.abc import Mapping
 
 from tests.emulator.server.campaign import parameters
@@ -51,7 +52,9 @@ def text(seed: int) -> str:
     timeline = _timeline(rng, sizes, hosts, links, first, period, settings["records"] == "always")
     lines += ["timeline:", *timeline] if timeline else []
     if rng.random() < 0.3:
-        lines.append(f"until: {rng.choice([rng.randrange(1, 500), rng.randrange(1, 20_000)])}")
+        until = rng.choice([rng.randrange(1, 500), rng.randrange(1, 20_000)])
+        struck = [int(at) for line in timeline for at in re.findall(r"at: (\d+)", line)]
+        lines.append(f"until: {max([until, *(at + 1 for at in struck)])}")
         lines.append("invariants: {work_once: false}")  # it may end before the work does
     return "\n".join(lines) + "\n"
 

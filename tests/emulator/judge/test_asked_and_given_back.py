@@ -370,6 +370,6 @@ def test_what_is_served_otherwise_in_the_very_last_cycle_is_told(monkeypatch: py
     (found,) = [each for each in whole.switching.broken if "is not lost" in each]
     first = int(found.split()[1].rstrip(":"))
     for until, told in ((first - 1, False), (first, True)):
-        outcome = play(loads(f"{PIPELINED}until: {until}\n"), cells_library())
+        outcome = play(replace(loads(PIPELINED), until=until), cells_library())
         assert outcome.switching is not None
         assert any("is not lost" in each for each in outcome.switching.broken) == told, until

@@ -323,7 +323,8 @@ def test_who_waits_for_a_card_that_never_reports_is_named(library: Library, monk
 def test_a_hop_is_known_by_rounds_without_work_since_the_last_election(library: Library) -> None:
     """Of the entry GPU's own hops: what may be asked of it when a link beside it is late."""
     cut = "timeline: [{at: 60300, fault: host_link_cut, gpu: a.0}, {at: 66300, clear: host_link_cut, gpu: a.0}]\n"
-    run = Run(loads(ALONE.replace("units: 40", "units: 500") + cut), library)
+    longer = ALONE.replace("units: 40", "units: 500").replace("until: 45000", "until: 90000")
+    run = Run(loads(longer + cut), library)
     met = run.watch.cards[0].met
     run.start()
     run.run_to(40_000)

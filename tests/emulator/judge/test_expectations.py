@@ -1,13 +1,14 @@
 """`always` and `truth`: what has to hold at every cycle, and what follows from the faults alone."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.judge.outcome import Expected, Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import loads
+from ringhil.emulator.scenario import load, loads
 
 DEAD = "{at: 20000, fault: dead, gpu: a.3}"
 CUT = "{at: 20000, fault: host_link_cut, gpu: a.0}"
@@ -129,9 +130,51 @@ def test_a_card_that_is_never_counted_holds_nothing(library: Library) -> None:
     assert [item.found for item in outcome.expect[::2]] == ["no accepted count of card a"] * 2
 
 
-def test_what_would_begin_after_the_end_of_the_run_is_not_met(library: Library) -> None:
-    (item,) = play(library, "always: true, from: 9000, count: {a: 8}", timeline=(), until=8000).expect
-    assert (item.ok, item.found) == (False, "the end of the run at cycle 8000")
+@pytest.mark.parametrize("when", ["always: true, from: 9000", "at: 9000", "by: 9000"])
+def test_what_lies_after_the_end_of_a_run_is_not_met(library: Library, when: str) -> None:
+    """A file can't say that; a run may be ended before its time."""
+    text = (
+        f"server: {{cards: {{a: {{gpus: 8}}}}}}\nexpect: [{{{when}, epoch: {{a: 7}}}}, {{{when}, epoch: {{a: 1}}}}]\n"
+    )
+    server = Run(loads(text), library)
+    server.end_at(8000)
+    found = [(item.ok, item.found) for item in server.run().expect]
+    server.close()
+    too_early = (False, "the end of the run at cycle 8000")
+    assert found == ([(False, "epoch 1"), (True, "as expected")] if "by" in when else [too_early] * 2)
+
+
+def test_what_always_holds_was_looked_at_once(library: Library) -> None:
+    """The first count of a card is accepted after cycle 100."""
+    (item,) = play(library, "always: true, until: 100, epoch: {a: 7}", timeline=()).expect
+    assert (item.ok, item.found) == (False, "no accepted count of card a")
+
+
+@pytest.mark.parametrize(
+    "check",
+    ["stranded: {a: []}", "suspects: {a: []}", "break: {a: null}", "links: {slow: {a: null}}", "boundary: {a: null}"],
+)
+def test_nothing_is_known_of_a_card_that_has_not_reported(library: Library, check: str) -> None:
+    before, after = play(library, f"at: 50, {check}", f"end: true, {check}", timeline=()).expect
+    assert (before.ok, before.found) == (False, "no report of card a yet")
+    assert after.ok
+
+
+def test_a_fault_that_ends_as_it_begins_is_said_to_change_nothing(library: Library) -> None:
+    outcome = play(library, "end: true, count: {a: 8}", timeline=(DEAD, DEAD.replace("fault", "clear")))
+    assert "dead at a.3 begins and ends in cycle 20000: it changes nothing" in outcome.not_judged
+
+
+def test_of_no_work_nothing_is_as_expected(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    text = "server: {cards: {a: {gpus: 3}}}\nworkload: {data: empty}\nexpect:\n"
+    text += "".join(f"  - {{end: true, {check}}}\n" for check in ("work: {lost: 0}", "shares: {a: 0}"))
+    (tmp_path / "some.yaml").write_text(text)
+    server = Run(load(tmp_path / "some.yaml"), library)
+    outcome = server.run()
+    server.close()
+    assert outcome.expect == ()
+    assert [text.rpartition(": ")[2] for text in outcome.not_judged] == ["there was no work"] * 2
 
 
 def test_work_is_watched_too(library: Library) -> None:

@@ -248,7 +248,7 @@ def test_a_worker_is_recycled_unless_its_gpu_is_lost(lost_at: int, told: bool) -
 
 def test_a_start_that_the_end_of_the_run_cuts_short_is_an_attempt() -> None:
     text = LATE.replace("POLICY", "stop_start").replace("environment: 5", "environment: 5, start: 9000")
-    outcome = play(loads(f"{text}until: 9000\n"), cells_library())
+    outcome = play(replace(loads(text), until=9000), cells_library())
     assert outcome.failures == ()
     assert outcome.switching is not None
     assert [request.attempts for request in outcome.switching.requests] == [1, 0]

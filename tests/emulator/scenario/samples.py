@@ -18,6 +18,8 @@ server:
     pair: {gpus: 2}
 """
 
+LAST_LOOK = 9  # of any expectation
+WHEN = {"at", "by", "end", "always", "from", "until"}
 HERE = "§"  # in a text: the key or value to blame follows
 
 
@@ -166,7 +168,7 @@ def expectations(draw: st.DrawFn, server: Document) -> Document:
         "work": {"duplicated": draw(st.integers(0, 10))},
         "truth": draw(st.lists(st.sampled_from(sorted(server["cards"])), unique=True, min_size=1)),
     }
-    always: list[Document] = [{}, {"from": 7}, {"until": 9}, {"from": 8, "until": 8}]
+    always: list[Document] = [{}, {"from": 7}, {"until": LAST_LOOK}, {"from": 8, "until": 8}]
     when: Document = draw(
         st.sampled_from([{"at": 5}, {"by": 0}, {"end": True}, *({"always": True} | span for span in always)])
     )
@@ -248,12 +250,16 @@ def documents(draw: st.DrawFn) -> Document:
         "name": draw(st.sampled_from(["x", "a longer name", "Zwölf: # 'quoted\" \U0001f600"])),
         "seed": draw(st.integers(0, 2**32 - 1)),
         "workload": draw(st.sampled_from([{"units": 3, "across": across}, {"data": "some/file", "size": 1}])),
-        "until": draw(st.integers(1, 2**63 - 1)),
         "timeline": draw(timelines(server)),
         "expect": draw(st.lists(expectations(server), max_size=3)),
         "invariants": draw(st.dictionaries(st.sampled_from(INVARIANTS), st.booleans())),
     }
     if not draw(st.integers(0, 3)):
         document["sharing"] = draw(sharings(server))
+    last = max((event["at"] for event in document["timeline"]), default=0)
+    document["until"] = draw(st.integers(max(last + 1, LAST_LOOK), 2**63 - 1))
     left_out = draw(st.sets(st.sampled_from(sorted(document.keys() - {"server"}))))
+    if "workload" in left_out:
+        looks = [{key: value for key, value in entry.items() if key != "work"} for entry in document["expect"]]
+        document["expect"] = [entry for entry in looks if entry.keys() - WHEN]
     return {key: value for key, value in document.items() if key not in left_out}

@@ -357,7 +357,7 @@ def test_expectations_of_elections_hold_typed_checks() -> None:
     ],
 )
 def test_a_check_says_what_it_expects(entry: str, words: str) -> None:
-    (expectation,) = loads(expect(f"end: true, {entry}")).expect
+    (expectation,) = loads(expect(f"end: true, {entry}") + "workload: {units: 9}\n").expect
     assert [str(check) for check in expectation.checks] == [words]
 
 

@@ -11,6 +11,7 @@ from .samples import SERVER, refused
 EVENTS = SERVER + "timeline:\n"
 LINKS = SERVER + "  boundary_links:\n    - "
 EXPECT = SERVER + "expect:\n  - "
+ENDS, ENDS_AT = SERVER + "until: 6000\n", "the run ends at cycle 6000 ('until' in line 6)"
 JOINED = LINKS + "{from: [a.4, a.5], to: [b.3, b.2]}\ntimeline:\n"
 BOUNDARY = LINKS + "{from: [a.4, a.5], to: [b.3, b.2]}\nexpect: [{at: 1, boundary: {a: "
 
@@ -389,7 +390,7 @@ WRONG = [
         EXPECT + "{end: true, work: §{}}",
         "expect[0].work: nothing to check; allowed: completed, lost, duplicated",
     ),
-    (EXPECT + "{end: true, work: {lost: §1}}", "expect[0].work.lost: found 1; there is no workload"),
+    (EXPECT + "{end: true, §work: {lost: 1}}", "expect[0]: there is no 'workload' in the file; it is about its units"),
     (
         SERVER + "workload: {units: 5}\nexpect: [{end: true, work: {completed: §6}}]",
         "expect[0].work.completed: found 6; the workload has 5 units",
@@ -436,6 +437,35 @@ WRONG = [
         SERVER + "invariants: {§wrong_counts: false}",
         "unknown key 'wrong_counts'; did you mean 'wrong_count'? allowed: ",
     ),
+    # Beyond the end of the run.
+    (
+        ENDS + "timeline: [{at: §6000, fault: dead, gpu: a.3}]",
+        f"timeline[0].at: found 6000; {ENDS_AT}: allowed is 5999",
+    ),
+    (ENDS + "timeline: [{at: §7000, fault: line_cut, card: a}]", f"timeline[0].at: found 7000; {ENDS_AT}"),
+    (ENDS + "expect: [{at: §20000, count: {a: 6}}]", f"expect[0].at: found 20000; {ENDS_AT}: allowed is 6000 at most"),
+    (ENDS + "expect: [{by: §6001, count: {a: 6}}]", f"expect[0].by: found 6001; {ENDS_AT}"),
+    (ENDS + "expect: [{always: true, from: §6001, count: {a: 6}}]", f"expect[0].from: found 6001; {ENDS_AT}"),
+    (ENDS + "expect: [{always: true, until: §6001, count: {a: 6}}]", f"expect[0].until: found 6001; {ENDS_AT}"),
+    (
+        ENDS + "sharing: {applications: {x: {gpu: a.0, steps: 1, compute: 1, start: §6000}}}",
+        f"sharing.applications.x.start: found 6000; {ENDS_AT}: allowed is 5999",
+    ),
+    (
+        ENDS + "switching: {gpu: a.1, cycle: 2000, tasks: {x: {layers: [{name: l, weights: 5000000, operations: 9}]}}, "
+        "requests: [{task: x, after: §11999}]}",
+        f"switching.requests[0].after: found 11999; {ENDS_AT}: allowed is 11998",
+    ),
+    # What changes nothing.
+    (
+        EVENTS + "  - {at: 5, fault: keepalive_loss, gpu: a.1, count: 2}\n"
+        "  - {at: 5, fault: §keepalive_loss, gpu: a.1, count: 3}",
+        "keepalive_loss is active at a.1 since cycle 5",
+    ),
+    # What is never looked at.
+    (EXPECT + "{end: true, §shares: {a: 0}}", "expect[0]: there is no 'workload' in the file"),
+    ("workload: {units: 0}\n" + EXPECT + "{end: true, §work: {lost: 0}}", "expect[0]: the workload has 0 units"),
+    (EXPECT + "{end: true, applications: §{}, count: {a: 8}}", "found an empty mapping; allowed is a mapping of 1"),
     (SERVER + "invariants: {wrong_count: §0}", "invariants.wrong_count: found 0; allowed is true or false"),
     (SERVER + "invariants: §[]", "invariants: found an empty list; allowed is a mapping with the keys wrong_count"),
     (EXPECT + "{end: true, reachable: {a: §yes}}", "reachable.a: found 'yes'; allowed is true or false"),

@@ -1,16 +1,21 @@
 """The kit against a node of ours, on both simulators; what a failing bench leaves behind."""
 
+import os
 import re
 import shutil
 import textwrap
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.testbench.build import SIMULATORS, Simulator, build_bench, node_sources
+from ringhil.emulator.testbench.build import SIMULATORS, Bench, Simulator, build_bench, node_sources
 from ringhil.emulator.testbench.runner import run_bench
 
 SOURCES = node_sources()
@@ -43,6 +48,69 @@ def test_a_seed_is_replayed(simulator: Simulator, tmp_path: Path) -> None:
         assert seeds == {str(seed)}, "cocotb's results name the seed"
     assert len(said[5]) == 1
     assert said[5] != said[6]
+
+
+AROUND = {
+    "COCOTB_TEST_FILTER": "never$",
+    "COCOTB_TESTCASE": "never",
+    "COCOTB_TEST_MODULES": "nowhere",
+    "COCOTB_TOPLEVEL": "nowhere",
+    "COCOTB_RANDOM_SEED": "77",
+    "COCOTB_PLUSARGS": "+more",
+    "COCOTB_RESOLVE_X": "never",
+    "COCOTB_LOG_LEVEL": "never",
+    "COCOTB_ATTACH": "60",
+    "COCOTB_MAX_FAILURES": "1",
+    "COCOTB_PYTEST_ARGS": "never",
+    "GPI_USERS": "nowhere.so;nothing",
+    "GPI_EXTRA": "nowhere.so",
+    "GPI_LOG_LEVEL": "never",
+    "PYGPI_ENTRY_POINT": "nowhere:nothing",
+    "PYGPI_PYTHON_BIN": "/nowhere",
+    "PYGPI_USERS": "nowhere:nothing",
+    "PYTHONHOME": "/nowhere",
+    "PYTHONOPTIMIZE": "2",  # without this bench's assertions nothing could fail
+    "PYTEST_ADDOPTS": "--never",
+    "TESTCASE": "never",
+    "TOPLEVEL": "nowhere",
+    "MODULE": "nowhere",
+    "RANDOM_SEED": "77",
+    "PLUSARGS": "+more",
+    "VERILATOR_ROOT": "/nowhere",
+    "RINGHIL_CHECK_RULES": "never",
+}
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_what_is_set_around_a_bench_changes_nothing(
+    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs(simulator)
+    bench = build_bench(simulator, "node_bench", SOURCES)
+    before = run_bench(bench, ["bench_failing"], tmp_path / "before", seed=5, paths=[HERE]).results
+    for name, value in AROUND.items():
+        monkeypatch.setenv(name, value)
+    assert run_bench(bench, ["bench_failing"], tmp_path / "within", seed=5, paths=[HERE]).results == before
+    assert [result.failure for result in before if result.failure]
+
+
+@given(st.sets(st.from_regex(r"\A(COCOTB|GPI|PYGPI|PYTEST|VERILATOR|RINGHIL_CHECK|CFLAGS|MAKE)[A-Z_]{0,9}\Z")))
+def test_only_what_is_given_reaches_a_program(around: set[str]) -> None:
+    with mock.patch.dict(os.environ, {**AROUND, **dict.fromkeys(around, "x"), "PATH": "/bin"}, clear=True):
+        assert child_environment() == {"PATH": "/bin", "LC_ALL": "C"}
+        given = {"COCOTB_TEST_FILTER": "good$"}
+        assert child_environment(given) == {"PATH": "/bin", "LC_ALL": "C"} | given
+
+
+@pytest.mark.parametrize(
+    ("python", "says"), [(None, "no shared library"), ("/a;b/libpython3.so", "/a;b/libpython3.so: cocotb can't")]
+)
+def test_a_python_that_no_simulation_can_load_is_told(python: str | None, says: str, tmp_path: Path) -> None:
+    bench = Bench("verilator", "node_bench", tmp_path, "", True)
+    library = mock.patch("find_libpython.find_libpython", return_value=python)
+    with library, pytest.raises(BuildError, match=says) as told:
+        run_bench(bench, ["bench_failing"], tmp_path / "run")
+    assert len(str(told.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("level", ["", "INFO", "DEBUG"])

@@ -76,8 +76,12 @@ def test_people_get_a_table_and_a_verdict_and_no_progress_in_a_pipe(ring: Path) 
         assert words in done.stdout
     assert "with 95 % confidence" in done.stdout
     assert done.stdout.endswith("verdict: pass\n")
-    part = ringhil(ring, *SMALL, "--number", 10)
-    assert part.stdout.endswith("verdict: pass, as far as it was played: 10 of 25 cases\n")
+    part = ringhil(ring, *SMALL, "--number", 10, "--at-least", 0.4)
+    assert (part.returncode, part.stderr) == (0, "")
+    assert part.stdout.endswith("verdict: incomplete: 10 of 25 cases were played\n")
+    few = ringhil(ring, *SMALL, "--number", 9, "--at-least", 0.4)
+    assert few.returncode == 1
+    assert few.stderr == f"ringhil: {ring}: 9 of 25 cases: --at-least asks for 40 % of them\n"
 
 
 def test_it_stops_by_number_and_says_how_much_is_covered_and_goes_on_later(ring: Path, tmp_path: Path) -> None:
@@ -102,7 +106,7 @@ def test_it_stops_by_time_with_an_answer(ring: Path) -> None:
     found = json.loads(done.stdout)
     assert found["run"]["stopped"] == "time"
     assert 0 <= found["covered"] < 1
-    assert found["verdict"] == "pass"
+    assert found["verdict"] == "incomplete"
 
 
 def test_shards_are_the_whole_together(ring: Path, tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         TimelineEvent(died + later, "fault", "link_cut", link, None, 0),
     ]
     timeline = sorted([*scenario.timeline, *added], key=lambda event: event.at)
-    return replace(scenario, timeline=tuple(timeline))
+    until = None if scenario.until is None else max(scenario.until, timeline[-1].at + 1)
+    return replace(scenario, timeline=tuple(timeline), until=until)
 
 
 def dies_then_cut(scenario: Scenario) -> str | None:

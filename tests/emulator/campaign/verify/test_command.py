@@ -191,8 +191,8 @@ def test_what_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     assert "none: there is no such file" in refusal(tmp_path, "bad.yaml", "none")
     assert "empty: no scenario found" in refusal(tmp_path, "empty")
     assert "empty: cannot be written" in refusal(tmp_path, "bad.yaml", "--junit", "empty")
-    assert "none/out.xml: cannot be written" in refusal(tmp_path, "bad.yaml", "--junit", "none/out.xml")
-    assert "none/q.json: cannot be written" in refusal(tmp_path, "bad.yaml", "--codequality", "none/q.json")
+    assert "bad.yaml/out.xml: cannot be written" in refusal(tmp_path, "bad.yaml", "--junit", "bad.yaml/out.xml")
+    assert "bad.yaml/q.json: cannot be written" in refusal(tmp_path, "bad.yaml", "--codequality", "bad.yaml/q.json")
     assert "not a folder" in refusal(tmp_path, "bad.yaml", "--out", "bad.yaml")
     assert "--junit bad.yaml: that would take the place" in refusal(tmp_path, ".", "--junit", "./bad.yaml")
     assert "--codequality bad.yaml: that would" in refusal(tmp_path, "bad.yaml", "--codequality", "bad.yaml")
@@ -201,6 +201,19 @@ def test_what_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     assert "nothing is chosen" in refusal(tmp_path, "bad.yaml", "--shard", "2/2", "--list")
     assert "allowed is K/N" in refusal(tmp_path, "bad.yaml", "--shard", "3/2")
     assert "no SystemVerilog files" in refusal(tmp_path, "bad.yaml", "--rtl", "empty")
+
+
+def test_what_is_passed_over_or_fits_nothing_is_said(tmp_path: Path) -> None:
+    write(tmp_path, good=GOOD, other="jobs: {}\n", nearly=GOOD.replace("server:", "Server:"))
+    done = ringhil(tmp_path, "verify", ".", "--select", "good", "--select", "goood")
+    assert done.returncode == 2
+    assert "passed over: 1 file that is no scenario (no top-level key 'server'): other.yaml\n" in done.stdout
+    assert "nearly.yaml:1:1: top level: unknown key 'Server'; did you mean 'server'?" in done.stdout
+    document = json.loads(ringhil(tmp_path, "verify", ".", "--json").stdout)
+    assert document["passed_over"] == ["other.yaml"]
+    one = ringhil(tmp_path, "verify", "good.yaml", "--select", "good", "--select", "goood", "--json")
+    assert (one.returncode, json.loads(one.stdout)["unmatched"]) == (2, ["goood"])
+    assert one.stderr.startswith("ringhil: --select goood: nothing is chosen by that")
 
 
 def test_on_github_failures_stand_at_their_lines_and_on_the_page(tmp_path: Path) -> None:
@@ -357,10 +370,10 @@ def test_a_full_disk_is_said_and_leaves_no_half_report(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.xml")) + list(tmp_path.glob(".*"))
 
 
-def test_the_old_report_stays_when_the_new_one_is_refused(tmp_path: Path) -> None:
+def test_an_earlier_report_does_not_speak_for_a_run_that_is_refused(tmp_path: Path) -> None:
     write(tmp_path, good=GOOD)
     (tmp_path / "out.xml").write_text("<testsuites/>")
-    refusal(tmp_path, "none", "--junit", "out.xml")
-    ElementTree.parse(tmp_path / "out.xml")
-    assert ringhil(tmp_path, "verify", "good.yaml", "--junit", "out.xml").returncode == 0
-    assert len(check((tmp_path / "out.xml").read_text())) == 1
+    assert ringhil(tmp_path, "verify", "none", "--junit", "out.xml").returncode == 2
+    assert check((tmp_path / "out.xml").read_text()).attrib["errors"] == "1"
+    assert ringhil(tmp_path, "verify", "good.yaml", "--junit", "new/out.xml").returncode == 0
+    assert len(check((tmp_path / "new" / "out.xml").read_text())) == 1

@@ -1,13 +1,17 @@
 """Which files are scenarios: neither too many nor too few."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ringhil.emulator.campaign.verify.discover import VerifyError, discover, looks_like_scenario
+from ringhil.emulator.campaign.verify.discover import VerifyError, discover, looks_like_scenario, passed_over
+from ringhil.emulator.scenario import ScenarioError, load_variants
 
-from .files import FILES, GOOD, write_all
+from .files import FILES, GOOD, SWEEP, write_all
 
 
 def test_scenarios_below_a_folder_sorted_and_nothing_else(tmp_path: Path) -> None:
@@ -48,6 +52,44 @@ def test_what_does_not(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.yaml").write_text(text)
     assert not looks_like_scenario(tmp_path / "x.yaml")
     assert discover([tmp_path / "x.yaml"]) == [tmp_path / "x.yaml"], "named, it is taken, so that its mistake is shown"
+
+
+KEYS = ["server", "Server", "SERVER", "sever", "servr", "serverr", "severe", "serber", " server", '"Server"']
+
+
+@given(st.sampled_from(KEYS), st.sampled_from(["block", "flow", "wrong"]), st.booleans())
+def test_a_near_miss_of_the_key_is_no_way_to_be_passed_over(key: str, form: str, swept: bool) -> None:
+    text = (SWEEP if swept else GOOD).replace("server: {", f"{key}: {{")
+    if form == "flow":
+        text = "{" + ", ".join(line for line in GOOD.replace("server: {", f"{key.strip()}: {{").splitlines()[:3]) + "}"
+    if form == "wrong":
+        text += "expect: [\n"
+    if key.startswith(" "):
+        text = "\n".join(f" {line}" for line in text.replace(" server", "server").splitlines())
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "x.YAML").write_text(text)
+        (found,) = discover([Path(folder)])
+        if form == "wrong" or "server" not in key or '"' in key:
+            with pytest.raises(ScenarioError, match=r"server|x\.YAML:"):
+                load_variants(found)
+
+
+def test_a_file_without_the_key_that_is_ours_by_all_else_is_found(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("cards: {a: {gpus: 4}}\ntimeline: []\nexpect: []\n")
+    with pytest.raises(ScenarioError, match=r"key 'server' is missing|unknown key 'cards'"):
+        load_variants(*discover([tmp_path]))
+
+
+def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
+    write_all(tmp_path)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "compose.yaml").write_text("services: {server: {image: x}}\n")
+    (tmp_path / "link").symlink_to(tmp_path / "more")
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
+    found = discover([tmp_path])
+    told = passed_over([tmp_path], found)
+    assert [path.relative_to(tmp_path).as_posix() for path in told] == ["link", "ci.yml", "more/compose.yaml"]
+    assert tmp_path / "gone.yaml" in found, "it can't be read, and that is its error"
 
 
 def test_what_a_failure_left_is_not_found_again(tmp_path: Path) -> None:

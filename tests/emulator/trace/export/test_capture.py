@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 import sqlite3
 import struct
@@ -402,6 +403,15 @@ def test_wrong_input_is_one_line(path: Path, tmp_path: Path, arguments: list[str
     assert says in line
     assert path.read_bytes() == before
     assert not Path("x").exists()
+
+
+@pytest.mark.parametrize("part", [0.4, 0.8])
+def test_of_one_that_was_cut_off_it_is_told_what_is_missing(path: Path, part: float, tmp_path: Path) -> None:
+    whole = path.read_bytes()
+    (tmp_path / "cut").write_bytes(whole[: int(len(whole) * part)])
+    done = ringhil("export", "cut", "--format", "jsonl", "-o", "x.jsonl", cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(r"^ringhil: cut: (is damaged|breaks off after cycle \d+; \d+ messages .* is missing)", done.stderr)
 
 
 def test_one_that_breaks_off_is_exported_as_far_as_it_goes(path: Path, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.build.build import cache_dir
-from ringhil.emulator.build.toolchain import find_verilator, plain_environment
+from ringhil.emulator.build.environment import child_environment
+from ringhil.emulator.build.toolchain import find_verilator
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.front.cli.rtl import viewers as command
 from ringhil.emulator.trace.waves import WaveError, viewers
@@ -72,7 +73,7 @@ def test_the_view_shows_the_same_on_icarus(tmp_path: Path) -> None:
 def test_the_view_is_clean_for_verilator() -> None:
     verilator = find_verilator(cache_dir() / "versions")
     options = ["--lint-only", "--quiet", "-Wall", "--top-module", "ring_view"]
-    environment = plain_environment() | {"VERILATOR_ROOT": str(verilator.root)}
+    environment = child_environment({"VERILATOR_ROOT": str(verilator.root)})
     done = subprocess.run(
         [verilator.binary, *options, *SOURCES], env=environment, capture_output=True, text=True, check=False
     )

@@ -1,0 +1,170 @@
+"""Every end of the program is one of those that the pages promise: no traceback, no exit code 1 without a verdict."""
+
+import errno
+import os
+import signal
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from tests import command
+
+from ringhil.emulator.build.cache import cache_dir
+from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.front.cli import main, run
+from ringhil.emulator.terminated import Terminated
+
+RING = "server: {cards: {a: {gpus: 4}}, settings: {census_period: 600}}\nuntil: 4000\n"
+
+
+class _Gone(Exception):
+    """Of some library."""
+
+
+def ended(
+    patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, *words: str
+) -> tuple[object, str]:
+    """Exit code and stderr of a run in which `error` comes up."""
+
+    def load(path: Path) -> None:
+        raise error
+
+    patch.setattr(run, "load", load)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    with pytest.raises(SystemExit) as exit_:
+        main([*words, "run", "x.yaml"])
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    return exit_.value.code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        IndexError("list index\nout of range"),
+        AssertionError(),
+        KeyError("x" * 5000),
+        _Gone("\x1b[31m"),
+        RecursionError("too deep"),
+        MemoryError(),
+        OSError(errno.EINVAL, "Invalid argument", "f"),
+        UnicodeEncodeError("ascii", "é", 0, 1, "ordinal not in range"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_nobody_foresaw_is_one_line_and_code_2(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = ended(monkeypatch, capsys, error)
+    (line,) = said.splitlines()
+    assert code == 2
+    assert line.startswith(f"ringhil: unforeseen {type(error).__name__}")
+    assert "(ringhil.emulator.front.cli.run:" in line
+    assert "please report what `ringhil -vv ...` prints of it" in line
+    assert line.isprintable()
+    assert len(line) < 600
+    code, said = ended(monkeypatch, capsys, error, "-vv")
+    assert code == 2
+    assert "Traceback (most recent call last)" in said
+    assert said.splitlines()[-1] == line
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (RinghilError("x: wrong"), 2, "ringhil: x: wrong\n"),
+        (OSError(errno.ENOSPC, "No space left on device", "/full/x"), 2, "ringhil: /full/x: No space left on device\n"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            2,
+            "or a cache cannot be written: No space left on device\n",
+        ),
+        (PermissionError(errno.EACCES, "Permission denied", "x"), 2, "ringhil: x: Permission denied\n"),
+        (OSError(errno.EMFILE, "Too many open files", "x"), 2, "ringhil: x: Too many open files\n"),
+        (KeyboardInterrupt(), 130, "ringhil: interrupted\n"),
+        (Terminated(143), 143, ""),
+        (Terminated(129), 129, ""),
+    ],
+    ids=str,
+)
+def test_other_ends_keep_their_code(
+    error: BaseException, code: int, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, said = ended(monkeypatch, capsys, error)
+    assert found == code
+    assert said.endswith(says)
+    assert len(said.split("\n")) <= 3
+
+
+def alone(*words: str, folder: Path, **env: str) -> tuple[int, bytes, bytes]:
+    """A command in a process that is started anew."""
+    done = subprocess.run(
+        [*command.RINGHIL, *words], cwd=folder, env={**os.environ, **env}, capture_output=True, check=False, timeout=300
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_rings_and_names_are_shown_in_any_locale(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "é→.yaml").write_text(RING)
+    code, said, errors = alone("run", "é→.yaml", folder=tmp_path, PYTHONIOENCODING=encoding)
+    assert (code, errors) == (0, b"")
+    assert ("+-[0*]-[1]-" in said.decode(encoding)) == (encoding != "utf-8")
+    code, said, errors = alone("verify", ".", "--list", folder=tmp_path, PYTHONIOENCODING=encoding)
+    assert (code, errors) == (0, b"")
+    letters = {"latin-1": "é\\u2192".encode("latin-1")}.get(encoding, "é→".encode())  # click takes ASCII for a mistake
+    assert said == letters + b".yaml\n"
+
+
+@pytest.mark.parametrize("words", ["run x.yaml", "verify .", "schema", "verify . --out x"])
+def test_a_folder_that_is_gone_is_told(words: str, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    shell = ["sh", "-c", 'rmdir ../gone && exec "$@"', "sh", *command.RINGHIL, *words.split()]
+    done = subprocess.run(shell, cwd=tmp_path / "gone", capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == (0 if words == "schema" else 2)
+    assert len(done.stderr.splitlines()) == done.returncode // 2
+    assert "unforeseen" not in done.stderr
+
+
+def test_without_a_home_it_runs_where_a_cache_is_named_and_says_so_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "RINGHIL_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # KeyError: nobody
+    with pytest.raises(BuildError, match="no home folder for the cache"):
+        cache_dir()
+    monkeypatch.setenv("RINGHIL_CACHE", str(tmp_path))
+    assert cache_dir() == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        ("verify nowhere --junit out/of/x.xml", None),
+        ("verify nowhere --junit=out/of/x.xml", "<testsuites tests='9'/>"),
+        ("verify --junit=out/of/x.xml --bogus .", ""),
+        ("verify --junit out/of/x.xml", "<?xml version='1.0'?>"),
+        ("rtl check --rule nosuch --junit out/of/x.xml", "<testsuites tests='9'/>"),
+        ("rtl check --junit out/of/x.xml --effort no", None),
+    ],
+)
+def test_of_what_was_refused_no_earlier_report_speaks(words: str, before: str | None, tmp_path: Path) -> None:
+    report = tmp_path / "out" / "of" / "x.xml"
+    if before is not None:
+        report.parent.mkdir(parents=True)
+        report.write_text(before)
+    said = command.refusal(*words.split(), cwd=tmp_path)
+    root = ElementTree.parse(report).getroot()
+    assert (root.attrib["tests"], root.attrib["errors"]) == ("1", "1")
+    (error,) = root.iter("error")
+    assert error.attrib["message"] == said
+
+
+@pytest.mark.parametrize("words", ["--junit x.yaml --bogus .", "--junit ./x.yaml .", ". --junit=x.yaml", "--junit . ."])
+def test_a_scenario_that_is_named_by_mistake_stays(words: str, tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(RING)
+    command.refusal("verify", *words.split(), cwd=tmp_path)
+    assert (tmp_path / "x.yaml").read_text() == RING
