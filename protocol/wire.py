@@ -245,7 +245,7 @@ def _header(kind: Kind, home: str) -> tuple[object, ...]:
         "flags"
         / FlagsEnum(Int16ub, **Flag.codes())
         * "a hop may set 0x0100 and up; bits 12 to 15: boundary links that a data frame has crossed",
-        "ttl" / Int16ub * "links that it may still cross: each hop counts one down",
+        "ttl" / Int16ub * "hops that it may still make; each node that it passes counts one down",
         home / Int16ub * ("sender, to which it comes home" if home == "origin" else "GPU that takes it off the ring"),
         "epoch" / Int32ub * _EPOCH.get(kind, "under which the entry GPU was elected that counts"),
     )
@@ -262,7 +262,7 @@ Record = Struct(
     "state" / Enum(Int8ub, **GpuState.codes()) * "how it is",
     "flags" / FlagsEnum(Int8ub, **RecordFlag.codes()) * "what it is, and how the message has arrived",
     "gpu_type" / Enum(Int8ub, **GpuType.codes()) * "its model",
-    "stamp" / Int8ub * "cycle in which the message reached this GPU, modulo 2^8",
+    "stamp" / Int8ub * "cycle in which the message reached this GPU, modulo 2^8; of the origin 0",
     "weight" / Int16ub * "share of work that it wants, relative to the other GPUs",
     "errors" / Int8ub * "frames that arrived bad at the port of arrival since power-up, modulo 2^8",
     "peer" / Int8ub * "a boundary GPU's: the card at the other end of its link; otherwise 0xFF",
@@ -291,7 +291,7 @@ Keepalive = Struct(
     * "who says it: bits 31 to 16 its GPU number, bits 15 to 0 its boots, modulo 2^16; of the CPU 0",
     "your_discriminator"
     / Int32ub
-    * "my_discriminator of the last that was heard of the receiver, 0: none; an answer: as asked",
+    * "my_discriminator of the last that was heard of the receiver, 0: none; an answer: that of who asked",
     "role" / Enum(Int8ub, **Role.codes()) * "which election it is about",
     "priority" / Int8ub * "rank of the sender in its group: 0 is elected first",
     "multiplier" / Int8ub * "intervals of silence after which the sender is to be taken for down",
@@ -376,15 +376,15 @@ Report = Struct(
     "count" / Int16ub * "GPUs that work",
     "size" / Int16ub * "GPUs wired into the ring",
     "verdict" / Enum(Int16ub, **CensusVerdict.codes()) * "how the count came about",
-    "break_after" / Int16ub * "verdict arms: last GPU of the clockwise arm; otherwise 0xFFFF",
-    "break_before" / Int16ub * "verdict arms: last GPU of the counter-clockwise arm; otherwise 0xFFFF",
-    "rejected" / Int32ub * "statistics frames rejected since power-up",
+    "break_after" / Int16ub * "verdict arms: last GPU of the clockwise arm; 0xFFFF: otherwise, or not known",
+    "break_before" / Int16ub * "verdict arms: last GPU of the counter-clockwise arm; 0xFFFF: otherwise, or not known",
+    "rejected" / Int32ub * "messages and rounds rejected since this entry GPU was elected",
     "sent_at" / Int64ub * "cycle in which the round began",
     "suspects" / Int16ub * "GPUs that may have spoiled the rejected messages",
     "first_suspect" / Int16ub * "the first of them; 0xFFFF: none",
     "slow_link" / Int16ub * "the link from this GPU clockwise takes longer than it should; 0xFFFF: none does",
     "noisy_link" / Int16ub * "messages arrive damaged over the link from this GPU clockwise; 0xFFFF: over none",
-    "weight" / Int32ub * "of all members together, in quarters: a degraded one counts one, the others four",
+    "weight" / Int32ub * "of all members together, in quarters: of a degraded one a quarter of its weight counts",
     "reserved" / Int32ub * "0",
     "sets"
     / Array((this.size + 63) // 64 * 3, Int64ub)

@@ -59,7 +59,8 @@ def _shown(hint: Any) -> str:
 
 def _block(kind: type[Any], last: str) -> Iterator[str]:
     assert kind.__doc__
-    yield from (f"### `{kind.__name__}`", "", f"{' '.join(kind.__doc__.split())} {last}", "")
+    where = f"From `{kind.__module__}`."
+    yield from (f"### `{kind.__name__}`", "", f"{' '.join(kind.__doc__.split())} {last} {where}", "")
     yield from ("| field | type | what it is |", "|---|---|---|")
     for name, shown, text in described(kind):
         yield f"| `{name}` | `{shown.replace('|', chr(92) + '|')}` | {text} |"

@@ -236,6 +236,8 @@ def in_words(document: Document) -> str:
     found += [f"  does not fit: {text}" for text in document.get("misfits", ())]
     if "branch" in document:
         found.append(f"  {document['branch']}: verdict {document['verdict']}")
+    if document.get("failures") == []:
+        found.append("  no failure")
     found += [
         f"  {number}. {each.get('invariant')}: {each.get('text')}"
         for number, each in enumerate(document.get("failures", ()), 1)

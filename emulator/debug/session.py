@@ -7,6 +7,7 @@ message is that after its cycle: all that happens in it has been done.
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -34,7 +35,7 @@ from ringhil.emulator.engine.library import Library, inside_library
 from ringhil.emulator.loop.loading import hash_of, library_of
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.identity import header, same_message
-from ringhil.emulator.trace.recording import RecordedMessage, Recording
+from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS, RunChange
 from ringhil.emulator.trace.waves.values import SignalValue
 from ringhil.protocol.wire import LINKS
@@ -346,17 +347,45 @@ class DebugSession:
         return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
     def failure(self, found: Mapping[str, Any]) -> bool:
-        """To what one of `failures` was found by: the last message or event of its cycle, or before, at its GPU, on its
-        card or at an end of its link. False: there is none, and it stays where it is."""
+        """To where one of `failures` was found: of the messages and events of its cycle the one that is nearest to its
+        place, and where none is near, the last before it that is at this GPU, on this card or at an end of this link.
+        Of those that are as near an event goes first, as messages follow from it; not where it is a message that is
+        wrong. False: there is none, and it stays where it is."""
         cycle, place = found.get("at"), str(found.get("place") or "")
         last = self.recording.last_number
         if isinstance(cycle, int):
             there = self.recording.at(cycle)
             last = 0 if there is None else there.number
-        cells = {cell for cell, gpu in enumerate(self.recording.gpus) if _is_at(gpu, place)}
-        item = next((item for item in self.recording.all_back(last) if not place or item.cell in cells), None)
-        self.here = item or self.here
-        return item is not None
+        told = found.get("invariant") == "rightly_told"
+        back = self.recording.all_back(last)
+        now = list(takewhile(lambda item: item.cycle == cycle, back))
+
+        def rank(item: RecordedItem) -> tuple[int, bool, int]:
+            near = min(self._nearness(item, place), _OF_ITS_CARD)
+            return near, isinstance(item, RecordedMessage) is told, item.number
+
+        near = max(now, key=rank, default=None)
+        if near is None or not self._nearness(near, place):
+            before = self.recording.all_back(last - len(now))
+            near = next((item for item in before if self._nearness(item, place) == _THERE), None)
+        self.here = near or self.here
+        return near is not None
+
+    def _nearness(self, item: RecordedItem, place: str) -> int:
+        """How near what is recorded is to the GPU, card or link of a failure."""
+        if item.cell is not None:
+            named = {self.recording.gpus[item.cell]}
+        elif isinstance(item, RecordedEvent):
+            said = self.recording.said(item)
+            cards = dict(enumerate(dict.fromkeys(gpu.partition(".")[0] for gpu in self.recording.gpus)))
+            named = {str(said.get("gpu")), str(said.get("link")), cards.get(said.get("card", -1), "")}
+        else:
+            named = set()
+        if not place or place in named or any(_is_at(name, place) for name in named):
+            return _THERE
+        if item.cell is None and place.partition(".")[0] in named:
+            return _OF_ITS_CARD  # the CPU or the file speaks of a card
+        return _SOMEWHERE if isinstance(item, RecordedEvent) else 0
 
     def go_on(self, cycle: int) -> bool:
         """To the first message or event of a cycle or after; False: there is none, and it stays where it is."""
@@ -431,6 +460,9 @@ class DebugSession:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+
+_THERE, _OF_ITS_CARD, _SOMEWHERE = 3, 2, 1
 
 
 def _is_at(gpu: str, place: str) -> bool:

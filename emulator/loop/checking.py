@@ -98,7 +98,8 @@ def not_judged(rules: Sequence[str], why: str) -> list[FirmwareFinding]:
 
 def _alone(rule: str, promise: LonePromise, chosen: Chosen, roles: Set[FirmwareRole]) -> FirmwareFinding:
     """A firmware that has sent nothing has kept nothing."""
-    left, stages, plays = list[str](), Stages(chosen, roles), (promise.play, *promise.others)
+    stages, plays = Stages(chosen, roles), (promise.play, *promise.others)
+    left, others = 0, set[FirmwareRole]()
     try:
         if promise.counts and FirmwareRole.ENTRY not in roles:
             raise OtherRole({FirmwareRole.ENTRY})
@@ -106,17 +107,17 @@ def _alone(rule: str, promise: LonePromise, chosen: Chosen, roles: Set[FirmwareR
             try:
                 play(stages)
             except OtherRole as other:
-                left.append(str(other))
+                left, others = left + 1, others | other.roles
     except FirmwareMissing:
         raise
     except OtherRole as other:
-        left = [str(other)] * len(plays)
+        left, others = len(plays), {*other.roles}
     except NotShown as why:
         return not_judged([rule], str(why))[0]
     except (NotKept, FirmwareError) as broken:
         return FirmwareFinding(rule, promise.says, FirmwareVerdict.BROKEN, (str(broken),))
-    unplayed = " and ".join(dict.fromkeys(left))
-    if len(left) == len(plays):
+    unplayed = named(others)
+    if left == len(plays):
         return not_judged([rule], f"it is about the role {unplayed}")[0]
     if stages.silent:
         return not_judged([rule], SILENT)[0]

@@ -32,6 +32,13 @@ The `tag` of a record is the same CRC over 20 bytes: epoch and sequence of the m
 bytes of the record before its tag.
 """
 _PAGE = "protocol.md"
+_NOTES = {
+    "keepalive": [
+        "An answer of the CPU has `sequence`, `priority`, `multiplier`, `interval`, `members` and `ttl` of the",
+        "keepalive that it answers.",
+        "",
+    ],
+}
 _HEAD = ("| byte | field | bits | |", "|---:|---|---:|---|")
 
 
@@ -56,7 +63,7 @@ def _frame_table(name: str) -> list[str]:
         *_rows(definition, variable_field(definition)),
     ]
     out += [f"| last {last} | {field} | 32 | {docs[field]} |" for last, field in ((8, "e2e_crc"), (4, "link_crc"))]
-    return [*out, ""]
+    return [*out, "", *_NOTES.get(name, ())]
 
 
 def render() -> str:

@@ -143,12 +143,12 @@ _CENSUS = (
     "count" / Int16ub * "GPUs that work",
     "size" / Int16ub * "GPUs wired into the ring",
     "verdict" / Enum(Int8ub, **CensusVerdict.codes()) * "how the count came about",
-    "break_after" / Int16ub * "verdict arms: last GPU of the clockwise arm; otherwise 0xFFFF",
-    "break_before" / Int16ub * "verdict arms: last GPU of the counter-clockwise arm; otherwise 0xFFFF",
+    "break_after" / Int16ub * "verdict arms: last GPU of the clockwise arm; 0xFFFF: otherwise, or not known",
+    "break_before" / Int16ub * "verdict arms: last GPU of the counter-clockwise arm; 0xFFFF: otherwise, or not known",
     "sent_at" / Int64ub * "cycle in which its first message left",
     "counted_at" / Int64ub * "cycle in which it was accepted",
     "accepted" / Int32ub * "censuses since power-up, this one included",
-    "rejected" / Int32ub * "messages that this entry GPU has rejected since it was elected",
+    "rejected" / Int32ub * "messages and rounds that this entry GPU has rejected since it was elected",
     "members" / GreedyRange(Int64ub) * "words; bit i%64 of word i//64: GPU i is counted. Nothing: not known",
 )
 

@@ -61,7 +61,7 @@ class Weighing:
             is_slow = "slow" in truth.gpus.get(gpu, ())
             if since + slow < what.sent_at and (gpu in what.degraded) != is_slow:
                 found, must = ("not ", "it is slow") if is_slow else ("", "it is not slow")
-                name = f"{self._wiring.cards[card].name}.{gpu}"
+                name = Name(f"{self._wiring.cards[card].name}.{gpu}")
                 self._tell(
                     cell,
                     now,
@@ -69,7 +69,9 @@ class Weighing:
                 )
         weights = self._wiring.cards[card].weights
         weight = sum(weights[gpu] * (1 if gpu in what.degraded else 4) for gpu in what.members)
-        if what.weight != weight:
+        slow_ones = [gpu for gpu in what.members if "slow" in truth.gpus.get(gpu, ())]
+        by_truth = sum(weights[gpu] * (1 if gpu in slow_ones else 4) for gpu in what.members)
+        if what.weight not in (weight, by_truth):
             self._tell(
                 cell,
                 now,
@@ -80,6 +82,11 @@ class Weighing:
                     expected=weight,
                 ),
             )
+        elif what.weight != weight:  # it is right, so that the degraded GPUs are not
+            degraded = say(
+                "the degraded GPUs are {found}, must be {expected}", found=[*what.degraded], expected=slow_ones
+            )
+            self._tell(cell, now, say("{}: the weight {} is that of these", degraded, what.weight))
 
     def _tell(self, cell: int, now: int, what: str) -> None:
         self.wrong.tell(now, "{} counted at cycle {}: {}", Name(str(self._wiring.gpu_of(cell))), now, what)

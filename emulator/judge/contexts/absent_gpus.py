@@ -1,4 +1,4 @@
-"""GPUs and cards that could not be reached for a while: a reason why a task may fail (docs/sharing.md, S3)."""
+"""GPUs and cards that could not be reached for a while: a reason why a task may fail (S3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

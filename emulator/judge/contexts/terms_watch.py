@@ -211,7 +211,7 @@ class TermsWatch:
             if said not in right:
                 text = say(
                     "{} was given {} {found}; it may have {expected}",
-                    context.name,
+                    Value(context.name),
                     what,
                     found=said,
                     expected=right[-1],
@@ -310,7 +310,7 @@ class TermsWatch:
             if sent.limit > max(context.held, *(given.most for given in sent.allowed)):
                 text = say(
                     "{} was given {found} pages; it may have {expected}",
-                    context.name,
+                    Value(context.name),
                     found=sent.limit,
                     expected=sent.allowed[-1].most,
                 )
@@ -364,9 +364,12 @@ class TermsWatch:
             assert limit is not None
             right = limit == _UNLIMITED if share is None else abs(limit - share) < 1 + deep
             if not right:
-                part = "as much as there is" if share is None else f"{int(share)}"
+                part = "as much as there is" if share is None else Value(str(int(share)))
                 self._tell(
-                    self.memory, gpu, say("{} has a limit of {} pages; its part is {}", context.name, limit, part), now
+                    self.memory,
+                    gpu,
+                    say("{} has a limit of {} pages; its part is {}", Value(context.name), limit, part),
+                    now,
                 )
 
     def _tell(self, found: FindingList, gpu: Gpu, what: str, now: int) -> None:

@@ -24,7 +24,7 @@ from ringhil.emulator.judge.elections.seat_events import (
     SeatLapsed,
     SeatsStopped,
 )
-from ringhil.emulator.judge.findings import FindingList, say
+from ringhil.emulator.judge.findings import FindingList, Value, say
 from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Operation, Role
@@ -130,7 +130,7 @@ class Grants:
         waits = self._waits(seat, book, now, elsewhere)
         asker = self._name(seat, seat.rank)
         if answer.lease not in waits:
-            right = " or ".join(map(str, sorted(waits)))
+            right = Value(" or ".join(map(str, sorted(waits))))
             self._tell(
                 seat,
                 now,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.elections.messages import Alive, Seat
 from ringhil.emulator.judge.elections.seat_events import MemberHears, MemberSent, SeatDeposed, SeatElected, SeatsStopped
-from ringhil.emulator.judge.findings import FindingList, say
+from ringhil.emulator.judge.findings import FindingList, Value, say
 from ringhil.protocol.reasons import LeaseEnd
 from ringhil.protocol.wire import Operation, Role
 
@@ -96,10 +96,9 @@ class Holding:
         t = seat.times
         if member.last is not None and not t.interval - t.jitter <= now - member.last <= t.interval:
             gap = say(
-                "{found} cycles after the last, not {expected} to {}",
-                t.interval,
+                "{found} cycles after the last, not {expected}",
                 found=now - member.last,
-                expected=t.interval - t.jitter,
+                expected=Value(f"{t.interval - t.jitter} to {t.interval}"),
             )
             self.uneven.tell(now, "{} sent a keepalive of the {} role at cycle {}: {}", seat.name, seat.role, now, gap)
         member.last = now

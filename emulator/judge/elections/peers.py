@@ -130,10 +130,10 @@ class Peers:
             up = gpu in peers and peers[gpu].up
             if bool(said >> rank & 1) != up:
                 text = say(
-                    "GPU {} is {found}among those it hears, and it is {expected}",
+                    "GPU {} is {}among those it hears, and it is {}",
                     gpu,
-                    found="not " if up else "",
-                    expected="up" if up else "not up",
+                    "not " if up else "",
+                    "up" if up else "not up",
                 )
                 self.mistold.tell(now, "{} sent a message at cycle {}: {}", seat.name, now, text)
 

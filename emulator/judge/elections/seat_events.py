@@ -108,7 +108,7 @@ class MemberSent(LinkMessage):
 
 
 class GrantorSent(LinkMessage):
-    """The CPU or a warden answers a member's claim or release."""
+    """The CPU or a warden answers a member's claim."""
 
     __slots__ = ()
 

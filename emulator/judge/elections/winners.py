@@ -6,7 +6,7 @@ under way, nobody but who holds the role: it is not taken from a holder that can
 
 from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.elections.seat_events import SeatElected
-from ringhil.emulator.judge.findings import FindingList
+from ringhil.emulator.judge.findings import FindingList, Value
 from ringhil.emulator.judge.recovery.watch import Watch
 from ringhil.protocol.wire import Role
 
@@ -36,7 +36,7 @@ class Elections:
         if not entry and self._watch.uncertain(number):
             return
         watched = self._watch.cards[number].role if entry else self._watch.links[number]
-        must = " or ".join(str(holder) for holder in sorted(truth.holders, key=str))
+        must = Value(" or ".join(str(holder) for holder in sorted(truth.holders, key=str)))
         self.wrong.tell(
             now, "{} at cycle {}: GPU {found} was elected, not {expected}", watched.name, now, found=gpu, expected=must
         )

@@ -127,7 +127,7 @@ class Served:
         terms = (command.slice, command.priority, command.state)
         if command.compute is Compute.CREATE and any(terms) and gpu in self._plan.gpus:
             what = say("context {} of {}, is created", command.context, numbered(gpu))
-            given = ", ".join(map(str, terms))
+            given = Value(", ".join(map(str, terms)))
             text = say(
                 "cycle {cycle}: {} with slice, priority and state {}; requests name none", what, given, cycle=now
             )

@@ -137,7 +137,7 @@ class _OnGpu:
             next_comes = bool(fresh) and before is not None and self._reports[fresh[0]].wanted <= before
             expected = stopped.popleft() if stopped and not next_comes else fresh.popleft() if fresh else None
             if number != expected:
-                whose = "nobody's" if expected is None else f"{self._name(expected)}'s"
+                whose = "nobody's" if expected is None else say("{}'s", self._name(expected))
                 yield say(
                     "cycle {cycle}: {} has a turn that is {}",
                     self._name(number),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ringhil.emulator.events.hardware import FromCpu, ToCpu
 from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.judge.findings import FindingList, Name, say
+from ringhil.emulator.judge.findings import FindingList, Name, Value, say
 from ringhil.emulator.judge.oracle import crosses
 from ringhil.emulator.judge.recovery.truth import CardTruth
 from ringhil.emulator.server.wiring import Wiring
@@ -99,14 +99,14 @@ class Routes:
         able = [other.name for other in self._views if other is not own and self._leads(other, card)]
         across = not commands and attempt == 1 and crosses(unit, self._across) and bool(able)
         if across != (via != card):
-            ways = say("{} has a way there", ", ".join(able) or "no card")
+            ways = say("{} has a way there", Value(", ".join(able)) or "no card")
             yield say(
                 "attempt {} enters by card {}, for card {}; {}", attempt, Name(entered.name), Name(own.name), ways
             )
         elif across:
             if entered.name not in able or ccw:
                 way = say("{}clockwise across card {}", "counter-" if ccw else "", Name(entered.name))
-                yield say("it goes {}; cards with a way there: {}", way, ", ".join(able))
+                yield say("it goes {}; cards with a way there: {}", way, Value(", ".join(able)))
         elif 2 * (distance := (gpu - entry) % own.size) != own.size:
             shorter = 2 * distance > own.size
             if ccw != (shorter if attempt % 2 else not shorter):

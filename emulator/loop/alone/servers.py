@@ -95,6 +95,7 @@ class OtherRole(RinghilError):
 
     def __init__(self, roles: Set[FirmwareRole]) -> None:
         super().__init__(named(roles))
+        self.roles = frozenset(roles)
 
 
 def named(roles: Set[FirmwareRole]) -> str:

@@ -63,7 +63,7 @@ f.record_flags_bits = {
   ProtoField.bool("ringhil.record.flags.arrived_marked", "arrived_marked", 8, nil, 0x10),
 }
 f.record_gpu_type = ProtoField.uint8("ringhil.record.gpu_type", "gpu_type", base.DEC, { [0] = "generic", [1] = "T4", [2] = "V100", [3] = "A100", [4] = "H100", [5] = "H200" }, nil, "its model")
-f.record_stamp = ProtoField.uint8("ringhil.record.stamp", "stamp", base.DEC, nil, nil, "cycle in which the message reached this GPU, modulo 2^8")
+f.record_stamp = ProtoField.uint8("ringhil.record.stamp", "stamp", base.DEC, nil, nil, "cycle in which the message reached this GPU, modulo 2^8; of the origin 0")
 f.record_weight = ProtoField.uint16("ringhil.record.weight", "weight", base.DEC, nil, nil, "share of work that it wants, relative to the other GPUs")
 f.record_errors = ProtoField.uint8("ringhil.record.errors", "errors", base.DEC, nil, nil, "frames that arrived bad at the port of arrival since power-up, modulo 2^8")
 f.record_peer = ProtoField.uint8("ringhil.record.peer", "peer", base.DEC, nil, nil, "a boundary GPU's: the card at the other end of its link; otherwise 0xFF")
@@ -84,7 +84,7 @@ f.statistics_flags_bits = {
   ProtoField.bool("ringhil.statistics.flags.circulating", "circulating", 16, nil, 0x100),
   ProtoField.bool("ringhil.statistics.flags.wrapped", "wrapped", 16, nil, 0x200),
 }
-f.statistics_ttl = ProtoField.uint16("ringhil.statistics.ttl", "ttl", base.DEC, nil, nil, "links that it may still cross: each hop counts one down")
+f.statistics_ttl = ProtoField.uint16("ringhil.statistics.ttl", "ttl", base.DEC, nil, nil, "hops that it may still make; each node that it passes counts one down")
 f.statistics_origin = ProtoField.uint16("ringhil.statistics.origin", "origin", base.DEC, nil, nil, "sender, to which it comes home")
 f.statistics_epoch = ProtoField.uint32("ringhil.statistics.epoch", "epoch", base.DEC, nil, nil, "under which the entry GPU was elected that counts")
 f.statistics_sequence = ProtoField.uint32("ringhil.statistics.sequence", "sequence", base.DEC, nil, nil, "number of the round; a further attempt is a round of its own")
@@ -106,12 +106,12 @@ f.keepalive_flags_bits = {
   ProtoField.bool("ringhil.keepalive.flags.circulating", "circulating", 16, nil, 0x100),
   ProtoField.bool("ringhil.keepalive.flags.wrapped", "wrapped", 16, nil, 0x200),
 }
-f.keepalive_ttl = ProtoField.uint16("ringhil.keepalive.ttl", "ttl", base.DEC, nil, nil, "links that it may still cross: each hop counts one down")
+f.keepalive_ttl = ProtoField.uint16("ringhil.keepalive.ttl", "ttl", base.DEC, nil, nil, "hops that it may still make; each node that it passes counts one down")
 f.keepalive_destination = ProtoField.uint16("ringhil.keepalive.destination", "destination", base.DEC, nil, nil, "GPU that takes it off the ring")
 f.keepalive_epoch = ProtoField.uint32("ringhil.keepalive.epoch", "epoch", base.DEC, nil, nil, "the highest that its sender knows of; of a holder, that of its lease")
 f.keepalive_sequence = ProtoField.uint32("ringhil.keepalive.sequence", "sequence", base.DEC, nil, nil, "number of the round of keepalives, from 1 at each boot; all of a round have the same")
 f.keepalive_my_discriminator = ProtoField.uint32("ringhil.keepalive.my_discriminator", "my_discriminator", base.HEX, nil, nil, "who says it: bits 31 to 16 its GPU number, bits 15 to 0 its boots, modulo 2^16; of the CPU 0")
-f.keepalive_your_discriminator = ProtoField.uint32("ringhil.keepalive.your_discriminator", "your_discriminator", base.HEX, nil, nil, "my_discriminator of the last that was heard of the receiver, 0: none; an answer: as asked")
+f.keepalive_your_discriminator = ProtoField.uint32("ringhil.keepalive.your_discriminator", "your_discriminator", base.HEX, nil, nil, "my_discriminator of the last that was heard of the receiver, 0: none; an answer: that of who asked")
 f.keepalive_role = ProtoField.uint8("ringhil.keepalive.role", "role", base.DEC, { [1] = "entry", [2] = "boundary" }, nil, "which election it is about")
 f.keepalive_priority = ProtoField.uint8("ringhil.keepalive.priority", "priority", base.DEC, nil, nil, "rank of the sender in its group: 0 is elected first")
 f.keepalive_multiplier = ProtoField.uint8("ringhil.keepalive.multiplier", "multiplier", base.DEC, nil, nil, "intervals of silence after which the sender is to be taken for down")
@@ -139,7 +139,7 @@ f.election_flags_bits = {
   ProtoField.bool("ringhil.election.flags.circulating", "circulating", 16, nil, 0x100),
   ProtoField.bool("ringhil.election.flags.wrapped", "wrapped", 16, nil, 0x200),
 }
-f.election_ttl = ProtoField.uint16("ringhil.election.ttl", "ttl", base.DEC, nil, nil, "links that it may still cross: each hop counts one down")
+f.election_ttl = ProtoField.uint16("ringhil.election.ttl", "ttl", base.DEC, nil, nil, "hops that it may still make; each node that it passes counts one down")
 f.election_destination = ProtoField.uint16("ringhil.election.destination", "destination", base.DEC, nil, nil, "GPU that takes it off the ring")
 f.election_epoch = ProtoField.uint32("ringhil.election.epoch", "epoch", base.DEC, nil, nil, "claim, grant, release: of this lease; refuse: the highest that the grantor knows of")
 f.election_sequence = ProtoField.uint32("ringhil.election.sequence", "sequence", base.DEC, nil, nil, "bits 31 to 16: boots of the claimant, bits 15 to 0: number of its claim; of an answer, as asked")
@@ -161,7 +161,7 @@ f.work_flags_bits = {
   ProtoField.bool("ringhil.work.flags.circulating", "circulating", 16, nil, 0x100),
   ProtoField.bool("ringhil.work.flags.wrapped", "wrapped", 16, nil, 0x200),
 }
-f.work_ttl = ProtoField.uint16("ringhil.work.ttl", "ttl", base.DEC, nil, nil, "links that it may still cross: each hop counts one down")
+f.work_ttl = ProtoField.uint16("ringhil.work.ttl", "ttl", base.DEC, nil, nil, "hops that it may still make; each node that it passes counts one down")
 f.work_destination = ProtoField.uint16("ringhil.work.destination", "destination", base.DEC, nil, nil, "GPU that takes it off the ring")
 f.work_epoch = ProtoField.uint32("ringhil.work.epoch", "epoch", base.DEC, nil, nil, "of the entry GPU that it goes through")
 f.work_unit = ProtoField.uint32("ringhil.work.unit", "unit", base.DEC, nil, nil, "number of the work; from 0x80000000 on it is a command to a context")
@@ -187,7 +187,7 @@ f.result_flags_bits = {
   ProtoField.bool("ringhil.result.flags.circulating", "circulating", 16, nil, 0x100),
   ProtoField.bool("ringhil.result.flags.wrapped", "wrapped", 16, nil, 0x200),
 }
-f.result_ttl = ProtoField.uint16("ringhil.result.ttl", "ttl", base.DEC, nil, nil, "links that it may still cross: each hop counts one down")
+f.result_ttl = ProtoField.uint16("ringhil.result.ttl", "ttl", base.DEC, nil, nil, "hops that it may still make; each node that it passes counts one down")
 f.result_destination = ProtoField.uint16("ringhil.result.destination", "destination", base.DEC, nil, nil, "GPU that takes it off the ring")
 f.result_epoch = ProtoField.uint32("ringhil.result.epoch", "epoch", base.DEC, nil, nil, "as in the work that it answers")
 f.result_unit = ProtoField.uint32("ringhil.result.unit", "unit", base.DEC, nil, nil, "as in the work")
@@ -212,7 +212,7 @@ f.acknowledgement_flags_bits = {
   ProtoField.bool("ringhil.acknowledgement.flags.circulating", "circulating", 16, nil, 0x100),
   ProtoField.bool("ringhil.acknowledgement.flags.wrapped", "wrapped", 16, nil, 0x200),
 }
-f.acknowledgement_ttl = ProtoField.uint16("ringhil.acknowledgement.ttl", "ttl", base.DEC, nil, nil, "links that it may still cross: each hop counts one down")
+f.acknowledgement_ttl = ProtoField.uint16("ringhil.acknowledgement.ttl", "ttl", base.DEC, nil, nil, "hops that it may still make; each node that it passes counts one down")
 f.acknowledgement_destination = ProtoField.uint16("ringhil.acknowledgement.destination", "destination", base.DEC, nil, nil, "GPU that takes it off the ring")
 f.acknowledgement_epoch = ProtoField.uint32("ringhil.acknowledgement.epoch", "epoch", base.DEC, nil, nil, "as in the work that it answers")
 f.acknowledgement_unit = ProtoField.uint32("ringhil.acknowledgement.unit", "unit", base.DEC, nil, nil, "as in the work")
@@ -234,7 +234,7 @@ f.report_flags_bits = {
   ProtoField.bool("ringhil.report.flags.circulating", "circulating", 16, nil, 0x100),
   ProtoField.bool("ringhil.report.flags.wrapped", "wrapped", 16, nil, 0x200),
 }
-f.report_ttl = ProtoField.uint16("ringhil.report.ttl", "ttl", base.DEC, nil, nil, "links that it may still cross: each hop counts one down")
+f.report_ttl = ProtoField.uint16("ringhil.report.ttl", "ttl", base.DEC, nil, nil, "hops that it may still make; each node that it passes counts one down")
 f.report_destination = ProtoField.uint16("ringhil.report.destination", "destination", base.DEC, nil, nil, "GPU that takes it off the ring")
 f.report_epoch = ProtoField.uint32("ringhil.report.epoch", "epoch", base.DEC, nil, nil, "under which the entry GPU was elected that counts")
 f.report_sequence = ProtoField.uint32("ringhil.report.sequence", "sequence", base.DEC, nil, nil, "number of the round")
@@ -242,15 +242,15 @@ f.report_source = ProtoField.uint16("ringhil.report.source", "source", base.DEC,
 f.report_count = ProtoField.uint16("ringhil.report.count", "count", base.DEC, nil, nil, "GPUs that work")
 f.report_size = ProtoField.uint16("ringhil.report.size", "size", base.DEC, nil, nil, "GPUs wired into the ring")
 f.report_verdict = ProtoField.uint16("ringhil.report.verdict", "verdict", base.DEC, { [0] = "none", [1] = "ring", [2] = "single", [3] = "arms" }, nil, "how the count came about")
-f.report_break_after = ProtoField.uint16("ringhil.report.break_after", "break_after", base.DEC, nil, nil, "verdict arms: last GPU of the clockwise arm; otherwise 0xFFFF")
-f.report_break_before = ProtoField.uint16("ringhil.report.break_before", "break_before", base.DEC, nil, nil, "verdict arms: last GPU of the counter-clockwise arm; otherwise 0xFFFF")
-f.report_rejected = ProtoField.uint32("ringhil.report.rejected", "rejected", base.DEC, nil, nil, "statistics frames rejected since power-up")
+f.report_break_after = ProtoField.uint16("ringhil.report.break_after", "break_after", base.DEC, nil, nil, "verdict arms: last GPU of the clockwise arm; 0xFFFF: otherwise, or not known")
+f.report_break_before = ProtoField.uint16("ringhil.report.break_before", "break_before", base.DEC, nil, nil, "verdict arms: last GPU of the counter-clockwise arm; 0xFFFF: otherwise, or not known")
+f.report_rejected = ProtoField.uint32("ringhil.report.rejected", "rejected", base.DEC, nil, nil, "messages and rounds rejected since this entry GPU was elected")
 f.report_sent_at = ProtoField.uint64("ringhil.report.sent_at", "sent_at", base.DEC, nil, nil, "cycle in which the round began")
 f.report_suspects = ProtoField.uint16("ringhil.report.suspects", "suspects", base.DEC, nil, nil, "GPUs that may have spoiled the rejected messages")
 f.report_first_suspect = ProtoField.uint16("ringhil.report.first_suspect", "first_suspect", base.DEC, nil, nil, "the first of them; 0xFFFF: none")
 f.report_slow_link = ProtoField.uint16("ringhil.report.slow_link", "slow_link", base.DEC, nil, nil, "the link from this GPU clockwise takes longer than it should; 0xFFFF: none does")
 f.report_noisy_link = ProtoField.uint16("ringhil.report.noisy_link", "noisy_link", base.DEC, nil, nil, "messages arrive damaged over the link from this GPU clockwise; 0xFFFF: over none")
-f.report_weight = ProtoField.uint32("ringhil.report.weight", "weight", base.DEC, nil, nil, "of all members together, in quarters: a degraded one counts one, the others four")
+f.report_weight = ProtoField.uint32("ringhil.report.weight", "weight", base.DEC, nil, nil, "of all members together, in quarters: of a degraded one a quarter of its weight counts")
 f.report_reserved = ProtoField.uint32("ringhil.report.reserved", "reserved", base.DEC, nil, nil, "0")
 f.report_sets = ProtoField.uint64("ringhil.report.sets", "sets", base.HEX)
 f.report_e2e_crc = ProtoField.uint32("ringhil.report.e2e_crc", "e2e_crc", base.HEX, nil, nil, "over what no hop may change")

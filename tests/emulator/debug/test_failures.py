@@ -117,3 +117,34 @@ def test_what_another_version_of_the_judge_says_of_itself_is_no_difference(faile
             outcome["violations"] = [change(each) for each in outcome["violations"]]
             db.execute("UPDATE about SET outcome = ?", (json.dumps(outcome),))
         assert (replayed(path, LIAR).difference is None) == same
+
+
+def test_a_failure_at_a_link_or_of_what_the_cpu_said_is_found_in_its_cycle(failed: Path) -> None:
+    """What the file does to a link, and what the CPU says of a card, is at no GPU."""
+    with DebugSession(failed, cells_library(), firmware=LIAR) as session:
+        for event in session.recording.events():
+            if event.cell is not None:
+                continue
+            said = session.recording.said(event)
+            cards = list(dict.fromkeys(gpu.partition(".")[0] for gpu in session.recording.gpus))
+            if not {"link", "gpu", "card"} & {*said}:
+                continue
+            place = said.get("link") or said.get("gpu") or f"{cards[said['card']]}.0"
+            assert session.failure({"at": event.cycle, "place": place, "invariant": "lease_terms"})
+            assert session.here is not None
+            assert session.here.cycle == event.cycle
+            there = [each for each in session.recording.events() if each.cycle == event.cycle]
+            assert session.here in there
+
+
+def test_a_failure_is_an_event_before_its_messages_unless_a_message_is_wrong(failed: Path) -> None:
+    with DebugSession(failed, cells_library(), firmware=LIAR) as session:
+        gpus, every = session.recording.gpus, list(session.recording.all())
+        elected = next(each for each in session.recording.events() if each.kind == "Elected")
+        place = gpus[elected.cell]  # type: ignore[index]
+        beside = [each for each in every if (each.cycle, each.cell) == (elected.cycle, elected.cell)]
+        assert len({type(each) for each in beside}) == 2
+        assert session.failure({"at": elected.cycle, "place": place, "invariant": "one_entry"})
+        assert type(session.here) is type(elected)
+        assert session.failure({"at": elected.cycle, "place": place, "invariant": "rightly_told"})
+        assert type(session.here) is not type(elected)

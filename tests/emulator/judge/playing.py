@@ -1,5 +1,6 @@
 """A scenario played to its end with its judge."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -30,8 +31,10 @@ def violations(text: str) -> tuple[object, ...]:
 def assert_named(
     mistake: Callable[[pytest.MonkeyPatch], None], text: str, invariant: str, says: str, patch: pytest.MonkeyPatch
 ) -> None:
-    """A run of a file has nothing wrong, and with a mistake breaks an invariant, which says so."""
+    """A run of a file has nothing wrong, and with a mistake breaks an invariant, which says so. No name or number
+    makes a sort of failure: the same mistake elsewhere is of the same sort."""
     assert violations(text) == ()
     mistake(patch)
     outcome = play(loads(text), cells_library())
     assert any(says in v.text for v in outcome.broken(invariant)), outcome.violations
+    assert [v.sort for v in outcome.violations if re.search(r"[1-9]", v.sort)] == []
