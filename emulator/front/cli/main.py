@@ -172,9 +172,8 @@ def _environment(error: OSError) -> str | None:
     """What is wrong around us; None: a defect of ours, most likely."""
     # Files that were asked for have their own words; what is left is our output, or what is written for ourselves.
     if error.filename is None and error.errno in _NO_ROOM:
-        try:
-            sys.stdout.flush()
-        except OSError:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__", "").partition(".")[0] in ("click", "rich") or frame.f_code is _run.__code__:
             _forget_output()
             return f"ringhil: stdout: cannot be written: {error.strerror}"
         return f"ringhil: a file in {tempfile.gettempdir()} or a cache cannot be written: {error.strerror}"

@@ -134,6 +134,7 @@ def test_a_stimulus_that_is_none(tmp_path: Path) -> None:
 
 
 def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
-    target = tmp_path / "none" / "report.xml"
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "file" / "report.xml"
     said = refused("check", "--rule", "control.own", "--junit", target)
     assert f"{target}: cannot be written" in said
