@@ -6,7 +6,7 @@ from ringhil.emulator.build.in_c import made_of_c
 
 NAME = "libnvidia-ml.so.1"
 CSRC = Path(__file__).resolve().parent / "csrc"
-SOURCES = (CSRC / "asking.c", CSRC / "functions.c")
+SOURCES = (CSRC / "asking.c", CSRC / "functions.c", CSRC / "unsupported.c")
 _HEADERS = (CSRC / "asking.h", CSRC / "nvml_types.h")
 _LINK = ("-shared", f"-Wl,-soname,{NAME}", "-Wl,-z,defs")
 

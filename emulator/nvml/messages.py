@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from ringhil.emulator.errors import RinghilError
 
-VERSION = 1
+VERSION = 2
 _MAGIC = 0x314D5652  # "RVM1"
 _REQUEST = struct.Struct("=4I96s")
 _ANSWER = struct.Struct("=IiII")
@@ -44,15 +44,18 @@ class NvmlTopic(IntEnum):
     PROCESS_NAME = 11  # number: process
     METER = 12  # number: a Meter
     ENTER = 13  # text: an application
+    ARCHITECTURE = 14  # as NVML numbers it
 
 
 class Meter(IntEnum):
     """What a GPU may have a meter for."""
 
-    POWER = 1  # milliwatt
+    POWER = 1  # milliwatt, in the last second
     ENERGY = 2  # millijoule since power-up
     TEMPERATURE = 3  # degrees Celsius
     PERFORMANCE = 4  # state: 0, the fastest, to 15
+    POWER_NOW = 5  # milliwatt, between the last two samples
+    POWER_LIMIT = 6  # milliwatt that it takes at most
 
 
 class Status(IntEnum):

@@ -3,17 +3,19 @@
 It is asked whether anybody wants to know or not: so a run is the same however often it is looked at.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
-from ringhil.emulator.nvml.meters import busy
+from ringhil.emulator.nvml.meters import PowerMeters, busy, has_meter, units_of
 from ringhil.emulator.nvml.views import ContextUser, Place, Views
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import Compute, Query
 
 PERIOD = 166_667  # cycles between two samples: of a microsecond, a sixth of a second
+_MICROSECOND = 1000  # nanoseconds of a cycle where no file says otherwise
 _MANAGER = 0  # the key that fits everywhere
 _PERCENT = 100
 
@@ -38,10 +40,19 @@ class _Round:
 
 class UsageSampler:
     """`server` has not started yet. It begins when the cards have been counted; `on_sample` is called whenever there is
-    something new to say."""
+    something new to say. `monotonic`: seconds in which who asks lives."""
 
-    def __init__(self, server: LiveServer, views: Views, period: int = PERIOD) -> None:
-        self._server, self._views, self._period = server, views, period
+    def __init__(
+        self,
+        server: LiveServer,
+        views: Views,
+        period: int = PERIOD,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._server, self._views, self._period, self._monotonic = server, views, period, monotonic
+        sharing = server.scenario.sharing
+        self.cycle = sharing.cycle if sharing is not None else _MICROSECOND  # nanoseconds
+        self.meters = PowerMeters(self.cycle)
         self._round = _Round()
         self._last, self._before = _Round(), _Round()
         self.samples = 0
@@ -93,13 +104,16 @@ class UsageSampler:
     def _sample(self) -> None:
         kernel = self._server.kernel
         kernel.after(self._period, self._sample)
+        wiring, engine = self._server.wiring, self._server.engine
+        reads = {wiring.place(cell): partial(engine.peek, cell) for cell in range(wiring.cells)}
+        taken = {place: units_of(read) for place, read in reads.items() if has_meter(read)}
+        self.meters.note(kernel.now, self._monotonic(), taken)
         if self._round.missing:
             return  # an answer takes its time: its round is one that lasted longer
         self._round = _Round()
-        wiring, engine = self._server.wiring, self._server.engine
-        for cell in range(wiring.cells):
-            if (ran := busy(partial(engine.peek, cell))) is not None:
-                self._round.busy[wiring.place(cell)] = _Ran(kernel.now, ran)
+        for place, read in reads.items():
+            if (ran := busy(read)) is not None:
+                self._round.busy[place] = _Ran(kernel.now, ran)
         for user in self._views.users():
             self._ask(user.place, Query.RUN_TIME, self._ran)
             self._ask(user.place, Query.MEMORY, self._holds)

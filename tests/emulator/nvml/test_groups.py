@@ -144,7 +144,7 @@ ask
 """
     outside, inside = map(json.loads, shell(both, groups, script))
     (groups / "mine").rmdir()
-    assert outside[0] >= 90_000, "its meter is there"  # mW
+    assert outside[0] > 9_000, "its meter is there"  # mW, of 90 W and more at a fifth of the speed
     assert outside[3] == "two"
     assert inside == [3, 3, 3, 6], "not supported, and not found"
 
