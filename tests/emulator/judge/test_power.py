@@ -3,6 +3,7 @@
 import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.judge.contexts.applications import TakenByWork
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
@@ -38,7 +39,8 @@ def test_gpus_that_rest_go_to_sleep(cells: Library) -> None:
     """The settings are written in the first cycles, one after the other."""
     outcome, _ = played(cells, SLEEPS, 0, 20_000)
     rested = 100 * 2000 + 10 * 3000 + 1 * 15_000
-    assert outcome.power["a.2"].to_json() == {"state": "idle", "energy": pytest.approx(60_000, abs=30), "busy": 0}
+    rests = {"state": "idle", "energy": pytest.approx(60_000, abs=30), "busy": 0, "until_done": None}
+    assert outcome.power["a.2"].to_json() == rests
     assert {gpu: power.state for gpu, power in outcome.power.items()} == {
         **dict.fromkeys(("a.0", "a.1", "a.3"), "off"),
         "a.2": "idle",
@@ -67,3 +69,40 @@ def test_a_file_without_power_meters_nothing(cells: Library) -> None:
     document = run.run().to_json()
     run.close()
     assert "power" not in document
+
+
+WORK = {
+    "units": "workload: {units: 40, size: 512}",
+    "applications": "sharing: {applications: {x: {gpu: a.1, steps: 3, host: 300, compute: 500}}}",
+    "requests": "switching: {gpu: a.1, tasks: {x: {layers: [{name: l, weights: 9000, operations: 3000000000}]}},"
+    " requests: [{task: x}, {task: x}]}",
+}
+
+
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+def test_what_work_takes_does_not_depend_on_when_cards_are_counted(cells: Library, work: str) -> None:
+    """A run ends with a census that finds all well: the totals until then are longer the rarer one is."""
+    found, ends = dict[int, dict[str, TakenByWork | None]](), set[int]()
+    for period in (30_000, 41_000, 90_000):
+        settings = f"settings: {{compute_setup: 100, census_period: {period}, device_memory: 4096}}"
+        power = "power: {default: {run_power: 7, idle_power: 3}}"
+        run = Run(loads(f"server: {{cards: {{a: {{gpus: 4}}}}, {settings}, {power}}}\n{work}"), cells)
+        outcome = run.run()
+        run.close()
+        assert outcome.verdict == "pass"
+        found[period] = {gpu: power.until_done for gpu, power in outcome.power.items()}
+        ends.add(outcome.cycles)
+    first = found[30_000]
+    assert all(each == first for each in found.values())
+    for taken in first.values():
+        assert taken is not None
+        assert 0 < taken.cycle <= min(ends)
+        assert taken.energy == pytest.approx(3 * taken.cycle + 4 * taken.busy, abs=30)
+    assert sum(taken.busy for taken in first.values() if taken is not None) > 300
+
+
+def test_work_that_is_not_done_has_no_totals_until_then(cells: Library) -> None:
+    """The file has fixed where the run ends."""
+    outcome, _ = played(cells, "run_power: 7, idle_power: 3", 40, 1500)
+    assert outcome.cycles == 1500
+    assert {power.until_done for power in outcome.power.values()} == {None}
