@@ -148,3 +148,46 @@ def gpu(name: str, uuid: str, serial: str, address: tuple[int, int, int], index:
 def uses(found: Sequence[ProcessUse]) -> NvmlAnswer:
     """Returns an answer of processes."""
     return NvmlAnswer(number=len(found), data=b"".join(_USE.pack(u.memory, u.stamp, u.pid, u.share) for u in found))
+
+
+# ------------------------------------------------------------------------------------------------- what answers say
+
+
+@dataclass(frozen=True, slots=True)
+class GpuFacts:
+    """What a GPU is. `index`: for who has asked."""
+
+    name: str
+    uuid: str
+    serial: str
+    domain: int
+    bus: int
+    device: int
+    index: int
+
+
+def text_of(told: NvmlAnswer) -> str:
+    """Returns the words of an answer."""
+    return told.data.split(b"\0")[0].decode(errors="replace")
+
+
+def values_of(told: NvmlAnswer) -> tuple[int, ...]:
+    """Returns the numbers of an answer. Raises MessageFault."""
+    if told.status is not Status.SUCCESS or len(told.data) != 8 * told.number:
+        raise MessageFault
+    return struct.unpack(f"={told.number}Q", told.data)
+
+
+def facts_of(told: NvmlAnswer) -> GpuFacts:
+    """Returns what a GPU is. Raises MessageFault."""
+    if told.status is not Status.SUCCESS or len(told.data) != _GPU.size:
+        raise MessageFault
+    name, uuid, serial, *numbers = _GPU.unpack(told.data)
+    return GpuFacts(*(each.split(b"\0")[0].decode(errors="replace") for each in (name, uuid, serial)), *numbers)
+
+
+def uses_of(told: NvmlAnswer) -> list[ProcessUse]:
+    """Returns the processes of an answer. Raises MessageFault."""
+    if len(told.data) != told.number * _USE.size:
+        raise MessageFault
+    return [ProcessUse(pid, memory, share, stamp) for memory, stamp, pid, share in _USE.iter_unpack(told.data)]
