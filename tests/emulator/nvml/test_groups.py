@@ -16,6 +16,7 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.groups.live import LiveGroups
 from ringhil.emulator.groups.mount import GroupMountError, check_mount
 from ringhil.emulator.judge.run import Run
+from ringhil.emulator.nvml.peer import PeerProcess, began
 from ringhil.emulator.nvml.views import views_of
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server import LiveServer
@@ -199,3 +200,20 @@ def test_without_monitoring_only_applications_are_in_groups() -> None:
     with pytest.raises(OSError, match=os.strerror(errno.ESRCH)):
         LiveGroups(run).write("one/cgroup.procs", str(os.getpid()))
     run.close()
+
+
+def test_children_come_along_with_whoever_comes_to_a_group() -> None:
+    """Also one that was there before; but not one that has come to a group itself."""
+    server = LiveServer(loads(TEXT), cells_library())
+    tree, views = server.process_groups, views_of(server)
+    one, other = tree.mkdir("mine"), tree.mkdir("other")
+    one.memory, other.memory = 7, 9
+    with subprocess.Popen(["sleep", "60"]) as child, subprocess.Popen(["sleep", "60"]) as elsewhere:
+        peers = [PeerProcess(pid, os.getuid(), began(pid) or 0) for pid in (os.getpid(), child.pid, elsewhere.pid)]
+        assert [views.view_of(peer).memory for peer in peers] == [None] * 3
+        views.admit(elsewhere.pid, other)
+        views.admit(os.getpid(), one)
+        assert [views.view_of(peer).memory for peer in peers] == [7, 7, 9]
+        child.kill()
+        elsewhere.kill()
+    server.engine.close()
