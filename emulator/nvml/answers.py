@@ -10,9 +10,10 @@ import uuid
 from collections.abc import Callable
 from importlib.metadata import version
 
+from ringhil.emulator.host.contexts.command import ContextRef
 from ringhil.emulator.nvml import messages
 from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, ProcessUse, Question, Status
-from ringhil.emulator.nvml.meters import has_meter, millijoules, most_power, performance, units_of
+from ringhil.emulator.nvml.meters import Read, has_meter, millijoules, most_power, performance, units_of
 from ringhil.emulator.nvml.peer import PeerProcess
 from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.nvml.views import ContextUser, GpuView, Place, Views
@@ -163,16 +164,30 @@ class NvmlAnswers:
         return messages.uses([ProcessUse(u.pid, usage.held(u) * page, usage.share(u), self._sampled) for u in there])
 
     def _meter(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
-        """For who sees all of the GPU: what it takes tells what others do there."""
-        if view.pids is not None:
-            return NvmlAnswer(Status.NOT_SUPPORTED)
-        found = self._metered(cell, question.number)
-        return NvmlAnswer(Status.NOT_SUPPORTED) if found is None else messages.values(found)
+        """Who doesn't see all of the GPU is told what those took whom it knows: the rest tells what others do."""
 
-    def _metered(self, cell: int, meter: int) -> int | None:
         def read(register: str) -> int:
             return self._peek(cell, register)
 
+        if view.pids is None:
+            found = self._metered(cell, question.number, read)
+        elif has_meter(read):
+            found = self._taken([user.place for user in self._users(view, cell)], question.number, read)
+        else:
+            found = None
+        return NvmlAnswer(Status.NOT_SUPPORTED) if found is None else messages.values(found)
+
+    def _taken(self, contexts: list[ContextRef], meter: int, read: Read) -> int | None:
+        match meter:
+            case Meter.ENERGY:
+                return self._usage.meters.energy(contexts)
+            case Meter.POWER | Meter.POWER_NOW:
+                return self._usage.meters.power(contexts, now=meter == Meter.POWER_NOW)
+            case Meter.POWER_LIMIT:
+                return most_power(read)
+        return None
+
+    def _metered(self, cell: int, meter: int, read: Read) -> int | None:
         if meter == Meter.PERFORMANCE:
             return performance(read)
         if not has_meter(read):
@@ -182,8 +197,10 @@ class NvmlAnswers:
                 return millijoules(units_of(read), self._usage.cycle)
             case Meter.POWER_LIMIT:
                 return most_power(read)
-            case Meter.POWER | Meter.POWER_NOW | Meter.TEMPERATURE:
-                return self._usage.meters.value(self._place(cell), Meter(meter))
+            case Meter.POWER | Meter.POWER_NOW:
+                return self._usage.meters.power([self._place(cell)], now=meter == Meter.POWER_NOW)
+            case Meter.TEMPERATURE:
+                return self._usage.meters.temperature(self._place(cell))
         return None
 
     def _architecture(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:

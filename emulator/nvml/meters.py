@@ -9,10 +9,10 @@ Temperature belongs to the ring, and depends on its cycles alone.
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ringhil.emulator.nvml.messages import Meter
+from ringhil.emulator.host.contexts.command import ContextRef
 from ringhil.emulator.nvml.views import Place
 from ringhil.protocol.registers import PowerState
 
@@ -33,6 +33,11 @@ WARMS_IN = 20.0  # seconds of the ring until 63 percent of that
 def has_meter(read: Read) -> bool:
     """Whether a GPU's meter counts energy: it has one, and its file says what it takes."""
     return read("power_state") != 0 and any(read(name) for name in _POWERS)
+
+
+def running(read: Read, cycles: int) -> int:
+    """Energy that a GPU takes for so many cycles of its engine."""
+    return cycles * read("run_power")
 
 
 def units_of(read: Read) -> int:
@@ -69,11 +74,12 @@ class _Reading:
 
     cycle: int
     seconds: float
-    units: Mapping[Place, int]
+    units: Mapping[Place | ContextRef, int]
 
 
 class PowerMeters:
-    """Power and temperature of GPUs, from what their meters say again and again. `cycle`: nanoseconds."""
+    """Power and temperature of GPUs, from what their meters say again and again, and what of it contexts have taken.
+    `cycle`: nanoseconds."""
 
     def __init__(self, cycle: int) -> None:
         self._cycle = cycle
@@ -81,27 +87,36 @@ class PowerMeters:
         self._last = _Reading(0, 0.0, {})  # also one in the same second as that before it
         self._degrees: dict[Place, float] = {}
 
-    def note(self, cycle: int, seconds: float, units: Mapping[Place, int]) -> None:
-        """Takes a reading. `seconds` never go back."""
+    def note(self, cycle: int, seconds: float, units: Mapping[Place | ContextRef, int]) -> None:
+        """Takes a reading: of GPUs, and of contexts that are there. `seconds` never go back."""
         last, self._last = self._last, _Reading(cycle, seconds, units)
-        for place, counted in units.items():
-            self._warm(place, counted - last.units.get(place, 0), cycle - last.cycle)
+        for of, counted in units.items():
+            if not isinstance(of, ContextRef):
+                self._warm(of, counted - last.units.get(of, 0), cycle - last.cycle)
         if not self._readings or seconds > self._readings[-1].seconds:
             self._readings.append(self._last)
         while len(self._readings) > 2 and seconds - self._readings[1].seconds >= AVERAGED:
             self._readings.popleft()
 
-    def value(self, place: Place, meter: Meter) -> int | None:
-        """Power (milliwatt) or temperature (degrees Celsius); None: there is nothing to tell it from."""
-        if meter == Meter.TEMPERATURE:
-            return round(self._degrees[place]) if place in self._degrees else None
+    def temperature(self, place: Place) -> int | None:
+        """Degrees Celsius; None: there is nothing to tell it from."""
+        return round(self._degrees[place]) if place in self._degrees else None
+
+    def energy(self, contexts: Iterable[ContextRef]) -> int:
+        """Millijoule that they had taken at the last reading."""
+        return millijoules(sum(self._last.units.get(each, 0) for each in contexts), self._cycle)
+
+    def power(self, of: Iterable[Place | ContextRef], *, now: bool = False) -> int | None:
+        """Milliwatt, of the last second or (`now`) between the last two readings; None: there is nothing to tell it
+        from."""
         if len(self._readings) < 2:
             return None
-        now, before = self._readings[-1], self._readings[-2 if meter == Meter.POWER_NOW else 0]
-        if place not in now.units or place not in before.units:
-            return None
-        counted = (now.units[place] - before.units[place]) * _UNIT * self._cycle / _NANOSECONDS
-        return round(counted / (now.seconds - before.seconds))
+        last, first = self._readings[-1], self._readings[-2 if now else 0]
+        taken = 0
+        for each in of:
+            counted, before = last.units.get(each, 0), first.units.get(each, 0)
+            taken += counted - before if counted >= before else counted  # a new context begins at 0
+        return round(taken * _UNIT * self._cycle / _NANOSECONDS / (last.seconds - first.seconds))
 
     def _warm(self, place: Place, units: int, cycles: int) -> None:
         """What it has taken on the average since the last reading brings it nearer to what that makes of it."""

@@ -382,7 +382,7 @@ def _table(told: _Told) -> list[str]:
     lines = [
         told.stamp.strftime("%a %b %d %H:%M:%S %Y"),
         f"+{'-' * 77}+",
-        f"| {'NVIDIA-SMI of ringhil':<44}{f'Driver Version: {told.version}':<32}|",
+        f"| {'NVIDIA-SMI of ringhil':<28}{f'Driver Version: {told.version}':<28}{'CUDA Version: N/A':<20}|",
         rule,
         f"| {'GPU  Name':<38}| {'Bus-Id':<21}| {'GPU-Util':<13}|",
         f"| {'Temp  Perf  Pwr:Usage/Cap':<38}| {'Memory-Usage':<21}| {'':<13}|",

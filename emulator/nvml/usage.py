@@ -4,12 +4,12 @@ It is asked whether anybody wants to know or not: so a run is the same however o
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
-from ringhil.emulator.nvml.meters import PowerMeters, busy, has_meter, units_of
+from ringhil.emulator.nvml.meters import PowerMeters, Read, busy, has_meter, running, units_of
 from ringhil.emulator.nvml.views import ContextUser, Place, Views
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import Compute, Query
@@ -106,8 +106,7 @@ class UsageSampler:
         kernel.after(self._period, self._sample)
         wiring, engine = self._server.wiring, self._server.engine
         reads = {wiring.place(cell): partial(engine.peek, cell) for cell in range(wiring.cells)}
-        taken = {place: units_of(read) for place, read in reads.items() if has_meter(read)}
-        self.meters.note(kernel.now, self._monotonic(), taken)
+        self.meters.note(kernel.now, self._monotonic(), self._taken(reads))
         if self._round.missing:
             return  # an answer takes its time: its round is one that lasted longer
         self._round = _Round()
@@ -119,6 +118,15 @@ class UsageSampler:
             self._ask(user.place, Query.MEMORY, self._holds)
         if not self._round.missing:
             self._complete()
+
+    def _taken(self, reads: Mapping[Place, Read]) -> dict[Place | ContextRef, int]:
+        """Energy of GPUs, and of contexts that are there: for the cycles of the engine that they had by the last
+        round."""
+        taken: dict[Place | ContextRef, int] = {of: units_of(read) for of, read in reads.items() if has_meter(read)}
+        for context, ran in self._last.ran.items():
+            if context.on in taken:
+                taken[context] = running(reads[context.on], ran.cycles)
+        return taken
 
     def _ask(self, place: ContextRef, what: Query, take: Callable[[ContextRef, Reply], None]) -> None:
         self._round.missing += 1

@@ -122,7 +122,7 @@ rmdir out/in out
     assert lines[4:] == ["0"], "the root has all that is in no group, and names none of it"
 
 
-def test_a_group_is_told_neither_what_a_gpu_takes_nor_who_else_is_there(both: Monitored, groups: Path) -> None:
+def test_a_group_is_told_neither_what_others_take_nor_who_else_is_there(both: Monitored, groups: Path) -> None:
     other = (groups / "two" / "cgroup.procs").read_text().strip()
     told = """
 import json, os, pynvml as n, sys
@@ -147,7 +147,7 @@ ask
     (groups / "mine").rmdir()
     assert outside[0] > 9_000, "its meter is there"  # mW, of 90 W and more at a fifth of the speed
     assert outside[3] == "two"
-    assert inside == [3, 3, 3, 6], "not supported, and not found"
+    assert inside == [0, 0, 3, 6], "nothing of its own, not supported, and not found"
 
 
 def test_an_applications_group_is_told_of_its_application_alone(both: Monitored, groups: Path) -> None:

@@ -218,7 +218,10 @@ def test_what_a_gpu_takes_is_told_to_those_who_see_all_of_it(monitored: Monitore
     assert power < 0.4 * 700_000  # a cycle is a microsecond, and 200,000 of them take a second
     assert state in (0, 8)
     assert found[0] == [None, 8, None]
-    assert monitored.python(ENERGY, name="one") == [[None, None, None]]
+    ((mine, state, taken),) = monitored.python(ENERGY, name="one")
+    assert 0 < mine < power + 20_000
+    assert state is None
+    assert 0 < taken < monitored.python(ENERGY)[4][2]
 
 
 FIELDS = """

@@ -61,7 +61,7 @@ def test_values_are_the_same_in_csv_xml_and_the_table(monitored: Monitored) -> N
 
 
 def test_in_an_application_it_shows_what_that_was_given(monitored: Monitored) -> None:
-    words = "--query-gpu=index,memory.total,memory.used,power.draw --format=csv,noheader,nounits"
+    words = "--query-gpu=index,memory.total,memory.used,pstate --format=csv,noheader,nounits"
     assert lines(monitored, words, "one") == [f"0, 6144, {HELD['one']}, [N/A]"]
 
 

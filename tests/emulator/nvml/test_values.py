@@ -221,9 +221,9 @@ def test_temperature_follows_power_by_the_cycles_of_the_ring_alone(pace: float) 
         meters.note(cycle, seconds, {(0, 1): counted})
         end = 30 + 0.07 * watts
         expected = end + (expected - end) * math.exp(-0.5 / 20)
-        assert meters.value((0, 1), Meter.TEMPERATURE) == round(expected)
+        assert meters.temperature((0, 1)) == round(expected)
         if cycle > 500_000:
-            assert meters.value((0, 1), Meter.POWER_NOW) == round(watts * 1000 / pace)
+            assert meters.power([(0, 1)], now=True) == round(watts * 1000 / pace)
 
 
 def test_nobody_is_told_that_there_is_no_memory_at_all() -> None:
@@ -286,3 +286,30 @@ def test_a_bus_address_is_hexadecimal_and_of_a_whole_device() -> None:
     assert [at(text)[0] for text in ("0:0a:0.1", "0:0a:1", "1:0a:0", "100:0a:0", "0:10:0")] == [Status.NOT_FOUND] * 5
     assert [at(text)[0] for text in ("", "0x0a:0", "+a:0", "0:0a:0.8", " a:0")] == [Status.INVALID_ARGUMENT] * 5
     asked.server.engine.close()
+
+
+def test_an_application_is_told_the_energy_of_its_own_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And of nobody else's: together they have at most what the GPU took. Power added up is energy here, too."""
+    power = "power: {default: {run_power: 7000, idle_power: 900}}"
+    with asked(SHARED.replace("server: {", f"server: {{{power}, ")) as it:
+        users = {user.name: user for user in it.answers._views.users()}
+        seen = {name: frozenset([user.pid]) for name, user in users.items() if name != "short"} | {
+            "nobody": frozenset()
+        }
+        told = dict[str, list[tuple[int, ...]]]()
+        for _ in range(12):
+            it.until_sampled()
+            for name, pids in seen.items():
+                monkeypatch.setattr(Views, "view_of", lambda self, peer, pids=pids: GpuView(pids=pids))
+                meters = (Meter.ENERGY, Meter.POWER_NOW, Meter.POWER_LIMIT) if it.usage.measured else (Meter.ENERGY,)
+                told.setdefault(name, []).append(tuple(it.values(NvmlTopic.METER, 1, meter)[0] for meter in meters))
+                assert it.told(NvmlTopic.METER, 1, Meter.TEMPERATURE).status is Status.NOT_SUPPORTED
+        reports = it.server.applications.reports
+        for name, work in (("one", 700), ("two", 1500)):
+            whole = reports[name].steps * work * 7000 * 100 / 1e6  # millijoule
+            assert told[name][-1][0] == pytest.approx(whole, rel=0.2)
+            powers = [each[1] for each in told[name][-10:]]
+            assert sum(powers) * PERIOD / 1e6 == pytest.approx(told[name][-1][0] - told[name][-11][0], rel=0.01, abs=2)
+        assert {each[:2] for each in told["nobody"][2:]} == {(0, 0)}
+        monkeypatch.setattr(Views, "view_of", lambda self, peer: GpuView())
+        assert sum(told[name][-1][0] for name in ("one", "two")) < it.values(NvmlTopic.METER, 1, Meter.ENERGY)[0]
