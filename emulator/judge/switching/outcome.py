@@ -57,7 +57,7 @@ class SwitchOutcome:
 
 
 @dataclass(frozen=True)
-class Figures:
+class SwitchFigures:
     """Of `count` values the middle one, that which 95 of 100 don't exceed, and the largest; None of none."""
 
     count: int
@@ -66,13 +66,13 @@ class Figures:
     most: float | None
 
 
-def figures(values: Sequence[float]) -> Figures:
+def figures(values: Sequence[float]) -> SwitchFigures:
     """Returns them."""
     if not values:
-        return Figures(0, None, None, None)
+        return SwitchFigures(0, None, None, None)
     ordered = sorted(values)
     most_of = ordered[-(-_MOST_OF * len(ordered) // _HUNDRED) - 1]
-    return Figures(len(ordered), round(median(ordered), 6), most_of, ordered[-1])
+    return SwitchFigures(len(ordered), round(median(ordered), 6), most_of, ordered[-1])
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class SwitchingOutcome:
     phases: tuple[PhaseOutcome, ...]
     held: dict[str, tuple[tuple[float, int], ...]]
     broken: tuple[str, ...]
-    figures: dict[str, Figures] = field(default_factory=dict)
+    figures: dict[str, SwitchFigures] = field(default_factory=dict)
 
     @property
     def refused(self) -> int:
