@@ -126,7 +126,7 @@ command.add_command(check)
 @_json
 @click.pass_context
 def info(context: click.Context, as_json: bool) -> None:
-    """Show what the card is, what it can do, and how much of its clock its ring keeps."""
+    """Show what the card is, what it can do, and how much of its clock the ring keeps, if it has one to keep."""
     with _open(context) as card:
         kept = card.kept() if not context.obj[0].startswith(_RECORDED) else None  # there is nobody to be measured
         found = {**asdict(card.info), "kept": kept if kept is None else float(f"{kept:.3g}")}
@@ -136,7 +136,7 @@ def info(context: click.Context, as_json: bool) -> None:
     for name, value in found.items():
         shown = ", ".join(value) if isinstance(value, tuple) else value
         if name == "kept":
-            shown = "no clock is kept" if kept is None else f"{100 * kept:.3g} % of its clock"
+            shown = "not measured" if kept is None else f"{100 * kept:.3g} % of its clock"
         click.echo(f"{name:13}{shown}")
 
 

@@ -4,6 +4,7 @@ import errno
 import os
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -422,3 +423,16 @@ def test_who_waits_for_less_than_a_cycle_comes_to_an_end(url: str) -> None:
         assert card.now() == before + 1
         assert list(card.events(0.5)) == []
         assert card.now() == before + 51
+
+
+def test_how_much_of_its_clock_a_ring_keeps_is_measured(url: str) -> None:
+    """By the client, so of any card; here in the emulated time of a line that is in this process. What comes meanwhile
+    is kept for who asks later."""
+    with CardClient.open(f"{url}?clock=50000#b") as card:
+        card.subscribe(EventKind.FRAMES)
+        assert card.kept(0.05) == pytest.approx(1, abs=0.02)
+        assert next(card.events(0.01)) is not None
+        card.info = replace(card.info, clock=200_000)
+        assert card.kept(0.05) == pytest.approx(0.25, abs=0.02)
+        card.info = replace(card.info, capabilities=())
+        assert card.kept() is None
