@@ -116,6 +116,7 @@ _FIELDS = {
     "power.default_limit": _Field(lambda gpu: gpu.watts(Meter.POWER_LIMIT), _WATT),
     "power.max_limit": _Field(lambda gpu: gpu.watts(Meter.POWER_LIMIT), _WATT),
     "pstate": _Field(_state),
+    "compute_mode": _Field(lambda gpu: "Default"),
 }
 _ALSO = {"gpu_name": "name", "gpu_uuid": "uuid", "gpu_serial": "serial", "gpu_bus_id": "pci.bus_id"}
 _COMMON = ("timestamp", "driver_version", "count")
@@ -143,7 +144,6 @@ _NOTHING_OF = {
     "clocks_event_reasons": ("active",),
     "clocks_throttle_reasons": ("active",),
     "compute_cap": ("",),
-    "compute_mode": ("",),
     "display_active": ("",),
     "display_attached": ("",),
     "display_mode": ("",),
@@ -448,7 +448,7 @@ def _gpu_tree(gpu: _Gpu) -> _Tree:
         ("fan_speed", "N/A"),
         ("performance_state", value("pstate")),
         ("fb_memory_usage", tuple((key, value(f"memory.{key}")) for key in ("total", "reserved", "used", "free"))),
-        ("compute_mode", "N/A"),
+        ("compute_mode", value("compute_mode")),
         ("utilization", (
             ("gpu_util", value("utilization.gpu")),
             ("memory_util", value("utilization.memory")),

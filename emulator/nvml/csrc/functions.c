@@ -375,7 +375,7 @@ SHOWN nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, unsigned int *
   return NVML_SUCCESS;
 }
 
-/* No GPU is divided. */
+/* No GPU is divided, and each may have several contexts, which is the default mode: both are 0. */
 SHOWN nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned int *divided) {
   struct rvm_answer answer;
   NEEDS(divided);
@@ -383,3 +383,4 @@ SHOWN nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned int
   *divided = 0;
   return NVML_SUCCESS;
 }
+ALSO(nvmlDeviceGetComputeMode, nvmlDeviceIsMigDeviceHandle, nvmlDevice_t device, unsigned int *mode);

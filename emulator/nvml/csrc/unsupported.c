@@ -26,7 +26,7 @@ OF_DEVICE(GetAutoBoostedClocksEnabled) OF_DEVICE(GetBAR1MemoryInfo) OF_DEVICE(Ge
 OF_DEVICE(GetBankRemapperStatus_v1) OF_DEVICE(GetBoardId) OF_DEVICE(GetBoardPartNumber) OF_DEVICE(GetBrand)
 OF_DEVICE(GetBridgeChipInfo) OF_DEVICE(GetBusType) OF_DEVICE(GetC2cModeInfoV) OF_DEVICE(GetCapabilities)
 OF_DEVICE(GetClkMonStatus) OF_DEVICE(GetClock) OF_DEVICE(GetClockInfo) OF_DEVICE(GetClockOffsets)
-OF_DEVICE(GetComputeInstanceId) OF_DEVICE(GetComputeMode) OF_DEVICE(GetConfComputeGpuAttestationReport)
+OF_DEVICE(GetComputeInstanceId) OF_DEVICE(GetConfComputeGpuAttestationReport)
 OF_DEVICE(GetConfComputeGpuCertificate) OF_DEVICE(GetConfComputeMemSizeInfo)
 OF_DEVICE(GetConfComputeProtectedMemoryUsage) OF_DEVICE(GetCoolerInfo) OF_DEVICE(GetCpuAffinity)
 OF_DEVICE(GetCpuAffinityWithinScope) OF_DEVICE(GetCreatableVgpus) OF_DEVICE(GetCudaComputeCapability)

@@ -231,7 +231,7 @@ asked = [n.NVML_FI_DEV_ENERGY, n.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, n.NVML_FI
          n.NVML_FI_DEV_POWER_INSTANT, n.NVML_FI_DEV_POWER_MAX_LIMIT, n.NVML_FI_DEV_MEMORY_TEMP,
          (n.NVML_FI_DEV_POWER_AVERAGE, n.NVML_POWER_SCOPE_MEMORY)]
 found = [[x.nvmlReturn, x.value.uiVal, x.timestamp] for x in n.nvmlDeviceGetFieldValues(gpu, asked)]
-others = n.nvmlDeviceGetEnforcedPowerLimit(gpu), n.nvmlDeviceGetTemperature(gpu, 0)
+others = n.nvmlDeviceGetEnforcedPowerLimit(gpu), n.nvmlDeviceGetTemperature(gpu, 0), n.nvmlDeviceGetComputeMode(gpu)
 kinds = [n.nvmlDeviceGetArchitecture(n.nvmlDeviceGetHandleByIndex(i)) for i in (4, 0)]
 print(json.dumps([found, others, kinds]))
 """
@@ -239,7 +239,7 @@ print(json.dumps([found, others, kinds]))
 
 @needs("pynvml")
 def test_fields_are_told_one_by_one_and_what_kind_of_gpu_it_is(monitored: Monitored) -> None:
-    found, (limit, temperature), kinds = monitored.python(FIELDS)
+    found, (limit, temperature, mode), kinds = monitored.python(FIELDS)
     energy, again, average, instant, most, *_ = found
     assert 0 < energy[1] <= again[1] <= energy[1] + 10_000
     assert [each[0] for each in found] == [0, 0, 0, 0, 0, 3, 3]  # 3: not supported
@@ -248,6 +248,7 @@ def test_fields_are_told_one_by_one_and_what_kind_of_gpu_it_is(monitored: Monito
     assert 0 <= again[2] - energy[2] < 1_000_000
     assert limit == most[1] == 700_000
     assert 30 <= temperature < 79
+    assert mode == 0  # several processes at a time
     assert kinds == [9, 0xFFFFFFFF]  # Hopper, and none that NVML knows
 
 
