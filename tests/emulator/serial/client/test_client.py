@@ -19,7 +19,7 @@ from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
-from ringhil.protocol.line.management import EventKind, LineFault, Refusal
+from ringhil.protocol.line.management import MAJOR, MINOR, EventKind, LineFault, Refusal
 from ringhil.protocol.line.messages import HelloReply, MissedEvent, ReadRequest
 from ringhil.protocol.wire import CensusVerdict, Port
 
@@ -96,7 +96,7 @@ def test_events_without_end_are_no_answer() -> None:
 def test_it_says_what_it_is(url: str) -> None:
     with CardClient.open(f"{url}?clock=500000#b") as card:
         info = card.info
-    assert (info.card, info.gpus, info.version, info.clock) == (1, 3, "1.0", 500_000)
+    assert (info.card, info.gpus, info.version, info.clock) == (1, 3, f"{MAJOR}.{MINOR}", 500_000)
     assert info.name == "b"
     assert {"census", "send", "events", "faults"} <= set(info.capabilities)
 
@@ -183,7 +183,7 @@ def test_an_answer_to_an_earlier_request_is_not_taken_for_this_one(card: CardCli
 
 def test_a_card_of_another_version_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(port, "MAJOR", 2)
-    with pytest.raises(CardError, match=r"the card speaks version 2\.0 of the protocol; this program speaks 1\.0"):
+    with pytest.raises(CardError, match=rf"speaks version 2\.{MINOR} of the protocol; this program speaks 1\.{MINOR}"):
         CardClient.open(url)
 
 
