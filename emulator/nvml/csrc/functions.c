@@ -157,13 +157,14 @@ SHOWN nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_v1_t *p
 
 /* ----------------------------------------------------------------------------------------------------- their values */
 
+/* Here what is reserved counts as used. */
 SHOWN nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory) {
   struct rvm_answer answer;
   NEEDS(memory);
   MUST(rvm_ask_of(device, RVM_MEMORY, 0, &answer));
   memory->total = answer.as.values[0];
   memory->free = answer.as.values[1];
-  memory->used = answer.as.values[2];
+  memory->used = answer.as.values[2] + answer.as.values[3];
   return NVML_SUCCESS;
 }
 

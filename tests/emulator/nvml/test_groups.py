@@ -217,3 +217,19 @@ def test_children_come_along_with_whoever_comes_to_a_group() -> None:
         child.kill()
         elsewhere.kill()
     server.engine.close()
+
+
+def test_a_group_that_may_have_nothing_is_told_of_no_machines_memory(both: Monitored, groups: Path) -> None:
+    """Of a page that is taken, by either version of the question."""
+    code = """
+n.nvmlInit()
+gpu = n.nvmlDeviceGetHandleByIndex(4)
+one, two = n.nvmlDeviceGetMemoryInfo(gpu), n.nvmlDeviceGetMemoryInfo(gpu, version=n.nvmlMemory_v2)
+both = one.total, one.free, one.used, two.total, two.free, two.used, two.reserved
+print(json.dumps([each >> 20 for each in both]))
+"""
+    script = "mkdir none\necho 0 > none/gpu.memory.max\necho $$ > none/cgroup.procs\n"
+    start = "import json, pynvml as n\n"
+    (told,) = shell(both, groups, f'{script}"$PYTHON" -c {shlex.quote(start + code)}')
+    (groups / "none").rmdir()
+    assert json.loads(told) == [1, 0, 1, 1, 0, 0, 1]
