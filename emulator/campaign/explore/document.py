@@ -1,12 +1,13 @@
 """The document of `ringhil explore --json`."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ringhil.emulator.campaign.explore.explorer import Explored
-from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing
+from ringhil.emulator.campaign.explore.failing import Failing
+from ringhil.emulator.campaign.explore.sorts import Sort, main_failures, sorts
 from ringhil.emulator.campaign.explore.store import Row, Store
 from ringhil.emulator.campaign.explore.summary import ClassSummary, by_class, joined
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
@@ -21,14 +22,11 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
     classes = by_class(store.rows(number))
     total = joined("all", classes)
     written = {case.row.key: case for case in failing}
-    word = verdict(total)
-    if word == VerdictWord.PASS and total.cases < explored.cases:
-        word = INCOMPLETE
-    failed = list(store.rows(number, "verdict != 'pass'", limit=MOST_FILES))
+    failed = main_failures(store, number)
     return {
         "name": kept.name,
         "campaign": number,
-        "verdict": word,
+        "verdict": verdict(total, explored.cases),
         "scenario": kept.scenario_hash,
         "rtl": kept.rtl,
         "version": kept.version,
@@ -47,26 +45,25 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
         },
         "classes": [c.to_json() for c in classes],
         "total": total.to_json(),
-        "sorts": sorts(store.rows(number, "verdict != 'pass'")),
+        "sorts": [_sort_json(sort, written) for sort in sorts(store, number)],
         "failing": [_failing_json(row, written.get(row.key)) for row in failed],
     }
 
 
-def sorts(failed: Iterable[Row]) -> list[dict[str, Any]]:
-    """Failing cases by the sort of their first failure, the most frequent first; `first`: key of one."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in failed:
-        r = row.result
-        sort = r.sort or r.violated or r.verdict
-        found.setdefault(sort, {"sort": sort, "cases": 0, "first": row.key})["cases"] += 1
-    return sorted(found.values(), key=lambda one: -int(one["cases"]))
+def _sort_json(sort: Sort, written: Mapping[str, Failing]) -> dict[str, Any]:
+    first = written.get(sort.first.key)
+    shrunk = None if first is None or first.shrunk is None else str(first.shrunk)
+    document = {"sort": sort.name, "lasts": sort.first.result.lasts, "cases": sort.cases, "first": sort.first.key}
+    return {**document, "shrunk": shrunk}
 
 
-def verdict(total: ClassSummary) -> str:
-    """Of a campaign: PASS, FAIL, or NOT_JUDGED when it has no case."""
+def verdict(total: ClassSummary, cases: int) -> str:
+    """Of a campaign of so many cases: FAIL; PASS, INCOMPLETE when not all were played; or NOT_JUDGED when none was."""
     if not total.cases:
         return NOT_JUDGED
-    return VerdictWord.FAIL if total.failed or total.errors else VerdictWord.PASS
+    if total.failed or total.errors:
+        return VerdictWord.FAIL
+    return VerdictWord.PASS if total.cases >= cases else INCOMPLETE
 
 
 def row_json(row: Row) -> dict[str, Any]:

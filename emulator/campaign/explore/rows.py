@@ -38,7 +38,7 @@ def version_and_sources() -> str:
 
 COLUMNS = (
     "number, key, class, place, phase, depth, schedule, verdict, failures, violated, detected, located, recovered, "
-    "detection, recovery, bound, transits, slowest, cycles, until, sort"
+    "detection, recovery, bound, transits, slowest, cycles, until, sort, lasts"
 )
 
 
@@ -82,7 +82,7 @@ def row_values(number: int, case: Case, result: CaseResult) -> tuple[object, ...
     r = result
     where = (number, case.key, case.cls, case.place, case.phase, case.depth, case.schedule.to_json())
     flags = (r.detected, r.located, r.recovered)
-    times = (r.detection, r.recovery, r.bound, r.transits, r.slowest, r.cycles, r.until, r.sort)
+    times = (r.detection, r.recovery, r.bound, r.transits, r.slowest, r.cycles, r.until, r.sort, r.lasts)
     return (*where, r.verdict, json.dumps(r.failures), r.violated, *flags, *times)
 
 

@@ -22,7 +22,8 @@ from ringhil.emulator.files import check_file, open_database, reason_of
 
 __all__ = ["Row", "Store", "StoredCampaign"]
 
-VERSION = 2
+VERSION = 3
+_ADDED = {1: "sort TEXT NOT NULL DEFAULT ''", 2: "lasts INTEGER"}  # to results, since that version
 _MAGIC = b"SQLite format 3\0"
 _FOREIGN = "not a store of campaigns; name one that `ringhil explore --store` has made"
 _APPLICATION = 0x72696E67  # "ring": says whose file it is
@@ -62,6 +63,7 @@ CREATE TABLE results (
     cycles INTEGER,
     until INTEGER,
     sort TEXT NOT NULL DEFAULT '',
+    lasts INTEGER,
     PRIMARY KEY (campaign, key)
 ) WITHOUT ROWID;
 """
@@ -123,12 +125,13 @@ class Store:
             )
         elif number != _APPLICATION:
             raise ExploreError(f"{self.path}: {_FOREIGN}")
-        elif version == 1 and read_only:
-            self._columns = COLUMNS.replace("sort", "'' AS sort")
-        elif version == 1:
-            self._write(
-                ["ALTER TABLE results ADD COLUMN sort TEXT NOT NULL DEFAULT ''"], f"PRAGMA user_version = {VERSION}"
-            )
+        elif version in _ADDED and read_only:
+            self._columns = COLUMNS.replace("lasts", "NULL AS lasts")
+            if version == 1:
+                self._columns = self._columns.replace("sort", "'' AS sort")
+        elif version in _ADDED:
+            added = [f"ALTER TABLE results ADD COLUMN {what}" for since, what in _ADDED.items() if since >= version]
+            self._write(added, f"PRAGMA user_version = {VERSION}")
         elif version != VERSION:
             raise ExploreError(f"{self.path}: a store of version {version}; this ringhil reads versions 1 to {VERSION}")
         if not read_only:

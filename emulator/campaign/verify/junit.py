@@ -99,7 +99,7 @@ def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str, places: bool) 
     if verdict.state != VerdictWord.PASS:
         kinds = ", ".join(dict.fromkeys(f.kind for f in verdict.failures))
         element = "failure" if verdict.state == VerdictWord.FAIL else "error"
-        first = verdict.failures[0]
+        first = verdict.main or verdict.failures[0]
         details = ElementTree.SubElement(case, element, {"type": kinds, "message": first.text})
         details.text = "\n".join(lines(verdict))
     values = {"id": verdict.id, "cycles": str(verdict.cycles), "rtl": rtl, "replay": verdict.replay}
@@ -114,7 +114,9 @@ def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str, places: bool) 
 
 def lines(verdict: Verdict) -> list[str]:
     """All that is to be said of one that did not pass."""
-    said = [place(verdict, failure) for failure in verdict.failures]
+    said: list[str] = []
+    for failure in verdict.failures:
+        said += [place(verdict, failure), *(f"  {note}" for note in failure.notes)]
     said.append(f"replay: {verdict.replay}")
     if verdict.left is not None:
         said.append(f"left in {verdict.left.as_posix()}")

@@ -48,13 +48,12 @@ class VerifyReport:
         return [v for v in self.results if v.state != VerdictWord.PASS]
 
     def sorts(self) -> list[tuple[str, list[Verdict]]]:
-        """Those that did not pass by the sort of their first failure; the most frequent sort first."""
+        """Those that did not pass by the sort of their main failure; what lasts first, then the most frequent."""
         found: dict[str, list[Verdict]] = {}
         for verdict in self.bad():
-            first = verdict.failures[0] if verdict.failures else None
-            sort = verdict.state.value if first is None else first.sort
+            sort = verdict.state.value if verdict.main is None else verdict.main.sort
             found.setdefault(sort, []).append(verdict)
-        return sorted(found.items(), key=lambda item: -len(item[1]))
+        return sorted(found.items(), key=lambda item: (not _lasts(item[1][0]), -len(item[1])))
 
     def never_judged(self) -> list[tuple[Path, str]]:
         """What no variant of a file could tell of its `expect`, in the order of the files."""
@@ -124,9 +123,16 @@ class VerifyReport:
             "unmatched": list(self.unmatched),
             "cycles": self.cycles,
             "seconds": round(self.seconds, 3),
-            "sorts": [{"sort": s, "variants": len(all_), "first": all_[0].id} for s, all_ in self.sorts()],
+            "sorts": [
+                {"sort": s, "lasts": _lasts(all_[0]), "variants": len(all_), "first": all_[0].id}
+                for s, all_ in self.sorts()
+            ],
             "results": [v.to_json() for v in self.results],
         }
+
+
+def _lasts(verdict: Verdict) -> bool | None:
+    return None if verdict.main is None else verdict.main.lasts
 
 
 def _plural(number: int, noun: str) -> str:

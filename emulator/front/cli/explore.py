@@ -12,8 +12,9 @@ import click
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.document import INCOMPLETE, document
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
-from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, record_failing, shrink_failing, write_cases
+from ringhil.emulator.campaign.explore.failing import Failing, record_failing, shrink_failing, write_cases
 from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, Plan
+from ringhil.emulator.campaign.explore.sorts import main_failures
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.front.cli import dask, terminal
@@ -40,7 +41,6 @@ from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 _SUBCOMMANDS = {"query": query_command, "compare": compare_command}
 _log = logging.getLogger(__name__)
-_FAILED = "verdict != 'pass'"
 
 
 class _Explore(click.Command):
@@ -241,7 +241,7 @@ def command(**options: Any) -> int:
                 _log.info("played %d cases in %.1f s", found.played, found.seconds)
             failing = _failing(store, found.campaign, library, options, firmware)
             if options["report"] is not None:
-                _report(store, found.campaign, options["report"])
+                _report(store, found.campaign, options["report"], failing)
             result = document(store, found, failing)
             if options["as_json"]:
                 click.echo(json.dumps(result))
@@ -294,7 +294,7 @@ def _failing(
     rtl = options["rtl"]
     replay = "" if rtl is None else f" --rtl {shlex.quote(str(rtl))} --top {shlex.quote(options['top'])}"
     replay += "".join(f" --firmware {shlex.quote(text)}" for text in firmware.given)
-    failing = write_cases(folder, kept, store.rows(campaign, _FAILED, limit=MOST_FILES), replay)
+    failing = write_cases(folder, kept, main_failures(store, campaign), replay)
     if options["record"]:
         with terminal.working("recording") as progress:
             failing = record_failing(kept, failing, library, options["limit"], progress, firmware)
@@ -311,8 +311,8 @@ def _writable(report: Path | None, out: Path | None) -> None:
         raise ExploreError(f"{out}: cannot be written: it is no folder; name one for failing cases")
 
 
-def _report(store: Store, campaign: int, path: Path) -> None:
+def _report(store: Store, campaign: int, path: Path, failing: list[Failing]) -> None:
     # Loaded when it is asked for.
     from ringhil.emulator.campaign.explore.report_html import write_report
 
-    write_report(store, campaign, path)
+    write_report(store, campaign, path, failing)

@@ -38,6 +38,8 @@ def show(outcome: Outcome, console: Console) -> None:
         mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
         found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
         console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
+        for note in () if expected.ok else outcome.around(expected):
+            console.print(f"       {escape(note)}", soft_wrap=True)
     show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)
     for violation in outcome.violations:
         _log.info("%s: %s: found by %s", violation.promise, violation.place or "no place", violation.source)

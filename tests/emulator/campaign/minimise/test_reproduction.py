@@ -1,9 +1,11 @@
 """What is written for a failure replays it; classes of failures tell what fails from who is to blame."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,20 +95,24 @@ def test_the_files_say_what_they_are_and_nothing_of_this_machine(
     shrunk: Shrunk, library: Library, tmp_path: Path
 ) -> None:
     written = write_reproduction(tmp_path / "a" / "b", shrunk, rtl=library.rtl)
-    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == [
-        "a_cut_with_some_other_trouble_bounded_recovery.yaml",
-        "test_a_cut_with_some_other_trouble_bounded_recovery.py",
-    ]
+    names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
+    left = re.escape(shrunk.scenario.timeline[0].where.replace(".", "_").replace("-", "_"))
+    assert re.fullmatch(rf"link_cut_{left}_bounded_recovery_[0-9a-f]{{6}}\.yaml", names[0])
+    assert names[1] == f"test_{names[0].removesuffix('.yaml')}.py"
     text = written.scenario_file.read_text()
     comment = [line for line in text.splitlines() if line.startswith("#")]
     (event,) = shrunk.scenario.timeline
-    assert comment[:3] == [
-        f"# Fails: {shrunk.failure}",
+    assert comment[:5] == [
+        f"# Fails: {shrunk.said}",
+        f"# Class: {shrunk.failure}",
+        f"# Left: 1 event, card a of {shrunk.scenario.server.cards[0].gpus} GPUs",
         f"# Where: link_cut of {event.where} at {event.at}",
         f"# RTL: {library.rtl}",
     ]
-    assert text == "".join(f"{line}\n" for line in comment) + dumps(shrunk.scenario)
-    assert load(written.scenario_file) == shrunk.scenario
+    again = load(written.scenario_file)
+    assert text == "".join(f"{line}\n" for line in comment) + dumps(again)
+    assert again.name == f"link_cut of {event.where} at {event.at}: bounded_recovery"
+    assert replace(again, name=shrunk.scenario.name) == shrunk.scenario
     both = text + written.test_file.read_text()
     assert str(tmp_path) not in both
     assert str(Path.home()) not in both
