@@ -29,6 +29,7 @@ def document(store: Store, explored: Explored, failing: Sequence[Failing]) -> di
         "verdict": verdict(total, explored.cases),
         "scenario": kept.scenario_hash,
         "rtl": kept.rtl,
+        "hashes": kept.hashes,
         "version": kept.version,
         "seed": kept.seed,
         "arguments": kept.arguments,

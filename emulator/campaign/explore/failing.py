@@ -52,7 +52,7 @@ def write_cases(folder: Path, campaign: StoredCampaign, rows: Iterable[Row], opt
         file = folder / f"case-{row.number:07}-{_slug(row.key)}.yaml"
         command = f"ringhil run {file}{options}"
         lines = [row.key, f"{row.result.verdict}: {row.result.violated or ''}", *row.result.failures]
-        lines += [f"RTL: {campaign.rtl}", f"Replay: {command}"]
+        lines += [*(f"{name}: {value}" for name, value in campaign.hashes.items()), f"Replay: {command}"]
         comment = "".join(f"# {' '.join(line.split())}\n" for line in lines)
         _write(file, comment + dumps(scenario_of(campaign, row)))
         written.append(Failing(row, file, command))
@@ -151,7 +151,9 @@ def _shrink(
         if wanted is not None and then is not None and then == wanted.removesuffix(CUT_SHORT):
             start, wanted = longer, then
         shrunk = shrink(start, fails, budget=_BUDGET)
-        return write_reproduction(folder / "shrunk", shrunk, rtl=campaign.rtl, firmware=firmware.given).scenario_file
+        return write_reproduction(
+            folder / "shrunk", shrunk, hashes=campaign.hashes, firmware=firmware.given
+        ).scenario_file
     except ExploreError:
         raise
     except ValueError:

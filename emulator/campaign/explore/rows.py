@@ -1,19 +1,18 @@
 """Campaigns and results as they are kept in a store."""
 
-import hashlib
 import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.space import Case
+from ringhil.emulator.server.hashes import sources_hash
 
 # What results follow from, beside the RTL.
 _SOURCES = (
@@ -29,11 +28,7 @@ _SOURCES = (
 @cache
 def version_and_sources() -> str:
     """The version, and a hash of the sources: `0.4.0 2c26b46b68ff`."""
-    root, found = Path(__file__).resolve().parents[3], hashlib.sha256()
-    for folder in _SOURCES:
-        for file in sorted((root / folder).rglob("*.py")):
-            found.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes() + b"\n")
-    return f"{version('ringhil')} {found.hexdigest()[:12]}"
+    return f"{version('ringhil')} {sources_hash(_SOURCES)[:12]}"
 
 
 COLUMNS = (
@@ -55,6 +50,11 @@ class StoredCampaign:
     seed: int
     arguments: dict[str, Any]
     space: dict[str, int]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Of scenario, RTL and firmware."""
+        return {"scenario": self.scenario_hash, "rtl": self.rtl, **self.arguments.get("hashes", {})}
 
     @property
     def firmware(self) -> str:

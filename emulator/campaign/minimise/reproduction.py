@@ -3,7 +3,7 @@
 import hashlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from ringhil.emulator.campaign.minimise.shrink import Shrunk
 from ringhil.emulator.files import write_whole
 from ringhil.emulator.pages import render
 from ringhil.emulator.scenario import Scenario, TimelineEvent, dumps
+from ringhil.emulator.server.hashes import scenario_hash, short
 
 _NAME = 60  # characters of a file's name
 _NAMED = 3  # events in a name
@@ -26,9 +27,11 @@ class Reproduction:
     command: str
 
 
-def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str, firmware: Sequence[str] = ()) -> Reproduction:
-    """Both files in `folder`, which is made if need be; `rtl` is the hash of the RTL that failed, `firmware` whose ran
-    where, as it was written.
+def write_reproduction(
+    folder: Path, shrunk: Shrunk, *, hashes: Mapping[str, str], firmware: Sequence[str] = ()
+) -> Reproduction:
+    """Both files in `folder`, which is made if need be; `hashes` of what has failed, `firmware`: whose ran where, as it
+    was written.
 
     They are named after what is left and how it fails; files of the same are replaced. Raises OSError.
     """
@@ -39,6 +42,7 @@ def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str, firmware: Sequ
     mark = hashlib.sha256(f"{shrunk.failure}".encode()).hexdigest()[:_MARK]  # of one invariant there are several ways
     name = f"{_file_name(' '.join([*(_thing(each) for each in scenario.timeline[:_NAMED]), what]))}_{mark}"
     scenario_file, test_file = folder / f"{name}.yaml", folder / f"test_{name}.py"
+    known = {**hashes, "scenario": scenario_hash(dumps(scenario))}
     given = [word for text in firmware for word in ("--firmware", text)]
     command = shlex.join(["ringhil", "run", scenario_file.name, *given])
     comment = [
@@ -46,13 +50,13 @@ def write_reproduction(folder: Path, shrunk: Shrunk, *, rtl: str, firmware: Sequ
         f"Class: {shrunk.failure}",
         f"Left: {_left(scenario)}",
         f"Where: {', '.join(places) or 'without any fault'}",
-        f"RTL: {rtl}",
+        *(f"{name}: {value}" for name, value in known.items()),
         f"Shrunk: {shrunk.tries} plays, {shrunk.steps} steps",
         f"Replay: {command}   (with --rtl DIR for the RTL of a folder)",
         f"Test: pytest {test_file.name}   (with RINGHIL_RTL=DIR in the environment for the RTL of a folder)",
     ]
     title = _quotable(f"{' '.join(shrunk.said.split())}: {', '.join(places) or 'no fault needed'}.")
-    about = {"title": title, "rtl": _quotable(rtl), "scenario": scenario_file.name, "name": name}
+    about = {"title": title, "hashes": _quotable(short(known)), "scenario": scenario_file.name, "name": name}
     test = render("reproduction.py.j2", **about, firmware=repr(list(firmware)) if firmware else "")
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(scenario_file, "".join(f"# {line}\n" for line in comment) + dumps(scenario))

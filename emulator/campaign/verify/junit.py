@@ -32,7 +32,8 @@ def junit(report: VerifyReport, *, places: bool = False) -> str:
         files.setdefault(verdict.file, ([], []))[0].append(verdict)
     for left in report.unplayed:
         files.setdefault(left.file, ([], []))[1].append(left)
-    properties = {"ringhil": report.version, "rtl": report.rtl} | ({"interrupted": "true"} if report.stopped else {})
+    known = {"ringhil": report.version, "rtl": report.rtl, **report.hashes}
+    properties = known | ({"interrupted": "true"} if report.stopped else {})
     for file, (verdicts, unplayed) in files.items():
         name = file.as_posix()
         suite = ElementTree.SubElement(root, "testsuite", {"name": name, "file": name, **_counts(verdicts, unplayed)})
@@ -103,6 +104,7 @@ def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str, places: bool) 
         details = ElementTree.SubElement(case, element, {"type": kinds, "message": first.text})
         details.text = "\n".join(lines(verdict))
     values = {"id": verdict.id, "cycles": str(verdict.cycles), "rtl": rtl, "replay": verdict.replay}
+    values |= {"scenario": verdict.scenario} if verdict.scenario else {}
     if verdict.seed is not None:
         values["seed"] = str(verdict.seed)
     if verdict.left is not None:

@@ -15,9 +15,10 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants
+from ringhil.emulator.scenario import ScenarioError, Variant, Variants, dumps, load_variants
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.hashes import scenario_hash
 from ringhil.emulator.server.node_choice import NodeError, did_otherwise
 
 _FILES_KEPT = 8  # a file with many variants comes in turn with others
@@ -89,6 +90,7 @@ class Player:
             failures=found,
             replay=self.replay.command(self.files[file], name),
             unjudged=outcome.unjudged,
+            scenario=scenario_hash(dumps(scenario.anywhere())),
         )
         if found and self.evidence is not None:
             verdict = self.evidence.draft(verdict, scenario, self.library, swept=variants > 1)

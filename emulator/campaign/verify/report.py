@@ -1,7 +1,7 @@
 """All verdicts of a run of `ringhil verify`, and what follows from them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class Unplayed:
 class VerifyReport:
     """`results` in the order of files and variants. `stopped`: what ended the run early, else None; `unplayed`:
     what it left, in the order of the files; `passed_over`: files below its paths that are no scenarios; `unmatched`:
-    patterns of `--select` that no variant fits."""
+    patterns of `--select` that no variant fits; `hashes`: of RTL and firmware."""
 
     results: tuple[Verdict, ...]
     rtl: str
@@ -38,6 +38,7 @@ class VerifyReport:
     unplayed: tuple[Unplayed, ...] = ()
     passed_over: tuple[Path, ...] = ()
     unmatched: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
     def count(self, word: VerdictWord) -> int:
         """How many have this verdict."""
@@ -111,6 +112,7 @@ class VerifyReport:
         return {
             "ringhil": self.version,
             "rtl": self.rtl,
+            "hashes": dict(self.hashes),
             "verdict": self.verdict,
             "interrupted": self.stopped is not None,
             "passed": self.count(VerdictWord.PASS),

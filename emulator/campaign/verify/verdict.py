@@ -63,6 +63,7 @@ class Verdict:
     left: Path | None = None
     note: str = ""  # what went wrong while leaving it
     unjudged: tuple[Finding, ...] = ()
+    scenario: str = ""  # its hash
 
     @property
     def id(self) -> str:
@@ -88,6 +89,7 @@ class Verdict:
             "parameters": dict(self.parameters),
             "name": self.name,
             "verdict": self.state,
+            "scenario": self.scenario or None,
             "seed": self.seed,
             "cycles": self.cycles,
             "seconds": self.seconds,

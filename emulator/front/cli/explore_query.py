@@ -117,7 +117,7 @@ def _existing(path: Path) -> Path:
 
 
 def _campaign_json(campaign: Any) -> dict[str, Any]:
-    names = ("name", "scenario_hash", "rtl", "version", "seed", "arguments", "space")
+    names = ("name", "scenario_hash", "rtl", "version", "seed", "arguments", "space", "hashes")
     return {name: getattr(campaign, name) for name in names}
 
 

@@ -39,6 +39,7 @@ from ringhil.emulator.front.cli.written import append
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
+from ringhil.emulator.server.hashes import hashes
 
 _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
@@ -175,7 +176,8 @@ def command(
                 raise VerifyError(nothing(selection))
             passed = () if report.stopped else tuple(passed_over(paths, files))
             unmatched = () if report.stopped or fail_fast else selection.unmatched(report.results)
-            report = replace(report, passed_over=passed, unmatched=unmatched)
+            known = hashes(None, report.rtl or None, chosen)
+            report = replace(report, passed_over=passed, unmatched=unmatched, hashes=known)
             try:
                 if as_json:
                     click.echo(json.dumps(report.to_json()))

@@ -17,6 +17,7 @@ from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.files import NobodyReadsError
 from ringhil.emulator.front.cli.written import Output, check_apart
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.server.hashes import short
 
 
 class Reports:
@@ -96,5 +97,7 @@ def show(report: VerifyReport, console: Console) -> None:
         console.print(f"... and {len(never) - MOST:,} more; --json has them all")
     if report.passed_over:
         console.print(told_of(report.passed_over), markup=False, soft_wrap=True)
+    if bad:
+        console.print(f"ringhil {report.version}: {short(report.hashes)}", markup=False, soft_wrap=True)
     colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
     console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)
