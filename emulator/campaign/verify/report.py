@@ -39,14 +39,21 @@ class VerifyReport:
     passed_over: tuple[Path, ...] = ()
     unmatched: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
+    stale: tuple[str, ...] = ()  # what is known of sorts of which nothing has failed: that fails
+    idle: tuple[str, ...] = ()  # what is known of scenarios that were not played
 
     def count(self, word: VerdictWord) -> int:
-        """How many have this verdict."""
-        return sum(v.state == word for v in self.results)
+        """How many have this verdict; of those that did not pass, where that is news."""
+        return sum(v.state == word and not v.known for v in self.results)
+
+    @property
+    def known(self) -> Sequence[Verdict]:
+        """Those that have failed, and are known to."""
+        return [v for v in self.results if v.known]
 
     def bad(self) -> Sequence[Verdict]:
-        """Those that did not pass."""
-        return [v for v in self.results if v.state != VerdictWord.PASS]
+        """Those that did not pass, where that is news."""
+        return [v for v in self.results if v.bad]
 
     def sorts(self) -> list[tuple[str, list[Verdict]]]:
         """Those that did not pass by the sort of their main failure; what lasts first, then the most frequent."""
@@ -79,7 +86,7 @@ class VerifyReport:
     def verdict(self) -> VerdictWord:
         """FAIL goes before ERROR. A run that was interrupted, or has played nothing of what was
         asked for, has not passed."""
-        if self.count(VerdictWord.FAIL):
+        if self.count(VerdictWord.FAIL) or self.stale:
             return VerdictWord.FAIL
         wrong = self.count(VerdictWord.ERROR) or self.stopped or not self.results or self.unmatched
         return VerdictWord.ERROR if wrong else VerdictWord.PASS
@@ -94,6 +101,7 @@ class VerifyReport:
         """One line."""
         passed, failed, wrong = map(self.count, (VerdictWord.PASS, VerdictWord.FAIL, VerdictWord.ERROR))
         errors = f", {_plural(wrong, 'error')}" if wrong else ""
+        errors += f", {len(self.known):,} known to fail" if self.known else ""
         variants = f"{_plural(len(self.results), 'variant')} of {_plural(self.files, 'file')}"
         text = f"{passed:,} passed, {failed:,} failed{errors}: {variants}"
         text += f", {self.cycles:,} cycles, {self.seconds:.1f} s"
@@ -118,6 +126,9 @@ class VerifyReport:
             "passed": self.count(VerdictWord.PASS),
             "failed": self.count(VerdictWord.FAIL),
             "errors": self.count(VerdictWord.ERROR),
+            "known": len(self.known),
+            "stale": list(self.stale),
+            "idle": list(self.idle),
             "variants": len(self.results),
             "not_played": [{"file": u.file.as_posix(), "variants": u.variants} for u in self.unplayed],
             "files": self.files,

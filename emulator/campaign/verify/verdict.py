@@ -64,6 +64,12 @@ class Verdict:
     note: str = ""  # what went wrong while leaving it
     unjudged: tuple[Finding, ...] = ()
     scenario: str = ""  # its hash
+    known: str = ""  # why it is no news that it has failed
+
+    @property
+    def bad(self) -> bool:
+        """It has not passed, and that is news."""
+        return self.state != VerdictWord.PASS and not self.known
 
     @property
     def id(self) -> str:
@@ -90,6 +96,7 @@ class Verdict:
             "name": self.name,
             "verdict": self.state,
             "scenario": self.scenario or None,
+            "known": self.known or None,
             "seed": self.seed,
             "cycles": self.cycles,
             "seconds": self.seconds,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ringhil.emulator.campaign.verify import VerifyError, VerifyPlan, VerifyRepo
 from ringhil.emulator.campaign.verify.annotations import github, summary, workspace
 from ringhil.emulator.campaign.verify.discover import passed_over
 from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
+from ringhil.emulator.campaign.verify.excused import idle, stale
 from ringhil.emulator.campaign.verify.junit import place
 from ringhil.emulator.campaign.verify.player import Player, listed
 from ringhil.emulator.campaign.verify.report import Unplayed
@@ -25,6 +27,7 @@ from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import jobs_for, node_baud_option, node_option
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import (
+    FILE,
     Seconds,
     firmware_option,
     jobs_option,
@@ -36,6 +39,7 @@ from ringhil.emulator.front.cli.options import (
 )
 from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
 from ringhil.emulator.front.cli.written import append
+from ringhil.emulator.judge.known import KnownFailures, day
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
@@ -43,6 +47,13 @@ from ringhil.emulator.server.hashes import hashes
 
 _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
+
+
+def _day(context: click.Context, option: click.Parameter, value: str | None) -> date | None:
+    try:
+        return None if value is None else day(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, option) from None
 
 
 @click.command("verify")
@@ -91,6 +102,13 @@ _GITLAB_FILE = Path("gl-code-quality-report.json")
     metavar="FILE",
     help=f"Write GitLab's code quality report to this file.  [with --annotate gitlab: {_GITLAB_FILE}]",
 )
+@click.option(
+    "--known",
+    type=FILE,
+    metavar="FILE",
+    help="Failures that are known, each with a reason and a last day: they don't fail; what passes all the same does.",
+)
+@click.option("--today", callback=_day, metavar="DAY", help="Day for --known, such as 2026-12-31.  [default: today]")
 @rtl_options
 @click.option(
     "--limit",
@@ -121,6 +139,8 @@ def command(
     codequality: Path | None,
     rtl: Path | None,
     top: str,
+    known: Path | None,
+    today: date | None,
     limit: float,
     firmware: tuple[str, ...],
     nodes: tuple[str, ...],
@@ -137,6 +157,9 @@ def command(
     with explained():
         dask.check_options(cluster, jobs, firmware)
         selection = Selection(select, *shard)
+        if today is not None and known is None:
+            raise click.UsageError("--today: it is the day for --known FILE, which is missing")
+        expected = KnownFailures() if known is None else KnownFailures.load(known, today or date.today())
         if only_list:
             found = discover(paths)
             return _list(found, selection, as_json, passed_over(paths, found))
@@ -161,11 +184,11 @@ def command(
                 outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
                 replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
                 evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
-                reports.open(files)
+                reports.open((*files, *([] if known is None else [known])))
                 with terminal.building() as progress:
                     library = cells_library(rtl or RTL, top=top, progress=progress)
                 player = Player(files, library, selection, seed, replay, evidence)
-                plan = VerifyPlan(player, jobs or processors(), fail_fast, version("ringhil"), limit)
+                plan = VerifyPlan(player, jobs or processors(), fail_fast, version("ringhil"), limit, expected)
                 with terminal.counting("scenarios") as on_progress:
                     report = dask.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
             except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them
@@ -176,8 +199,16 @@ def command(
                 raise VerifyError(nothing(selection))
             passed = () if report.stopped else tuple(passed_over(paths, files))
             unmatched = () if report.stopped or fail_fast else selection.unmatched(report.results)
-            known = hashes(None, report.rtl or None, chosen)
-            report = replace(report, passed_over=passed, unmatched=unmatched, hashes=known)
+            passed = tuple(file for file in passed if known is None or not _same(file, known))
+            all_ = selection.everything and not fail_fast and report.stopped is None
+            report = replace(
+                report,
+                passed_over=passed,
+                unmatched=unmatched,
+                hashes=hashes(None, report.rtl or None, chosen),
+                stale=stale(report, expected) if all_ else (),
+                idle=idle(report, expected) if all_ else (),
+            )
             try:
                 if as_json:
                     click.echo(json.dumps(report.to_json()))
@@ -205,6 +236,10 @@ def _list(files: Sequence[Path], selection: Selection, as_json: bool, passed: Se
     if passed:
         terminal.say(f"ringhil: {told_of(passed)}", err=True)
     return 0
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.absolute() == other.absolute()
 
 
 def _on_github() -> bool:

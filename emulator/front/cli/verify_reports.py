@@ -90,6 +90,14 @@ def show(report: VerifyReport, console: Console) -> None:
             console.print(f"  {len(verdicts):,} x {sort}", markup=False, soft_wrap=True)
         if len(sorts) > MOST:
             console.print(f"  ... and {len(sorts) - MOST:,} more ways; --junit and --json have them all")
+    for verdict in report.known[:MOST]:
+        console.print(f"known to fail: {escape(verdict.id)}: {escape(verdict.known)}", soft_wrap=True)
+    if len(report.known) > MOST:
+        console.print(f"... and {len(report.known) - MOST:,} more that are known; --json has them all")
+    for text in report.stale:
+        console.print(f"[bold red]FAIL[/] {escape(text)}", soft_wrap=True)
+    for text in report.idle:
+        console.print(f"known, and {escape(text)}", soft_wrap=True)
     never = report.never_judged()
     for file, text in never[:MOST]:
         console.print(f"[yellow]not judged:[/] {escape(file.as_posix())}: {escape(text)}", soft_wrap=True)
