@@ -20,7 +20,6 @@ What day it is, is given. No model knows of this.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Self
 
@@ -32,7 +31,8 @@ from ringhil.emulator.scenario.yaml.parse import parse
 _KEYS = ("scenario", "sort", "reason", "until")
 _LONGEST = 2000  # characters of a text
 _MOST = 10_000  # entries
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # of a month, at most
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class KnownFailure:
     scenario: str | None
     sort: str | None
     reason: str
-    until: date
+    until: str  # a day: those sort as texts
 
     def names(self, id_: str, file: str) -> bool:
         """Whether it is about this variant: by its id, or that of its file."""
@@ -65,7 +65,7 @@ class KnownFailures:
     expired: tuple[KnownFailure, ...] = ()
 
     @classmethod
-    def load(cls, path: Path, today: date) -> Self:
+    def load(cls, path: Path, today: str) -> Self:
         """Raises ScenarioError."""
         source = parse(read_text(path), str(path))
         entries = _entries(source, path)
@@ -102,14 +102,16 @@ class KnownFailures:
         return [entry for entry in named if not any(entry.names(*each) for each in all_)]
 
 
-def day(text: str) -> date:
-    """Of `2026-12-31`. Raises ValueError."""
-    if not _DAY.fullmatch(text):
+def day(text: str) -> str:
+    """`2026-12-31`, if there is such a day. Raises ValueError."""
+    found = _DAY.fullmatch(text)
+    if found is None:
         raise ValueError(f"found {shown(text)}; allowed is a day such as 2026-12-31")
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"found {shown(text)}; there is no such day") from None
+    year, month, number = map(int, found.groups())
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not (year and 1 <= month <= len(_DAYS) and 1 <= number <= _DAYS[month - 1] - (month == 2 and not leap)):
+        raise ValueError(f"found {shown(text)}; there is no such day")
+    return text
 
 
 def _entries(source: Source, path: Path) -> list[KnownFailure]:

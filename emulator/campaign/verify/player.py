@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -124,7 +124,7 @@ def chosen(file: Path, number: int, variants: Variants, selection: Selection) ->
     if selection.everything:
         return numbers
     mine = [n for n in numbers if selection.mine(number, n)]
-    return [n for n in mine if selection.fits(file, *name_of(variants, n))] if selection.patterns else mine
+    return [n for n in mine if selection.fits(file, *name_of(variants, n))] if selection.by_name else mine
 
 
 def name_of(variants: Variants, number: int) -> tuple[str, str]:
@@ -149,6 +149,18 @@ def listed(files: Sequence[Path], selection: Selection) -> list[str]:
         numbers = chosen(file, number, variants, selection)
         names += [identity(file, name_of(variants, n)[0]) for n in numbers]
     return names
+
+
+def names(files: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Id and name of each variant of each file that can be used."""
+    for file in files:
+        try:
+            variants = load_variants(file)
+        except ScenarioError:
+            continue
+        for number in range(len(variants)):
+            text, name = name_of(variants, number)
+            yield identity(file, text), name
 
 
 _log = logging.getLogger(__name__)

@@ -3,12 +3,14 @@
 import json
 import logging
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,7 +20,9 @@ from ringhil.emulator.campaign.verify.discover import passed_over
 from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.excused import idle, stale
 from ringhil.emulator.campaign.verify.junit import place
-from ringhil.emulator.campaign.verify.player import Player, listed
+from ringhil.emulator.campaign.verify.last import keep_failed
+from ringhil.emulator.campaign.verify.last import last_failed as ids_that_failed
+from ringhil.emulator.campaign.verify.player import Player, listed, names
 from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.campaign.verify.run import LIMIT
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
@@ -37,6 +41,7 @@ from ringhil.emulator.front.cli.options import (
     seed_option,
     shard_option,
 )
+from ringhil.emulator.front.cli.verify_compare import compare_command
 from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
 from ringhil.emulator.front.cli.written import append
 from ringhil.emulator.judge.known import KnownFailures, day
@@ -49,14 +54,25 @@ _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
 
 
-def _day(context: click.Context, option: click.Parameter, value: str | None) -> date | None:
+def _day(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     try:
         return None if value is None else day(value)
     except ValueError as error:
         raise click.BadParameter(str(error), context, option) from None
 
 
-@click.command("verify")
+class _Verify(click.Command):
+    """`compare` in the place of a path is a command of its own; a folder so named is `./compare`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] == "compare":
+            return compare_command.make_context(f"{info_name} compare", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("verify", cls=_Verify, epilog="`ringhil verify compare OLD.json NEW.json` shows what has changed.")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH...")
 @jobs_option
 @dask.option
@@ -75,7 +91,13 @@ def _day(context: click.Context, option: click.Parameter, value: str | None) -> 
     "select",
     multiple=True,
     metavar="TEXT",
-    help="Play only variants with this in their name (* and ? match as in file names); may be repeated.",
+    help="Play only variants with this in their name (* and ? match as in file names), or, with 'not TEXT', those "
+    "without it; may be repeated.",
+)
+@click.option(
+    "--last-failed",
+    is_flag=True,
+    help="Play only what did not pass when it was last played, as --out has kept it; all, if there is nothing.",
 )
 @shard_option
 @seed_option
@@ -130,6 +152,7 @@ def command(
     as_json: bool,
     fail_fast: bool,
     select: tuple[str, ...],
+    last_failed: bool,
     shard: tuple[int, int],
     seed: int | None,
     out: Path,
@@ -140,7 +163,7 @@ def command(
     rtl: Path | None,
     top: str,
     known: Path | None,
-    today: date | None,
+    today: str | None,
     limit: float,
     firmware: tuple[str, ...],
     nodes: tuple[str, ...],
@@ -156,12 +179,13 @@ def command(
     how = "github" if annotate == "auto" and _on_github() else annotate
     with explained():
         dask.check_options(cluster, jobs, firmware)
-        selection = Selection(select, *shard)
+        selection = Selection(select, *shard, _last(out) if last_failed else None)
         if today is not None and known is None:
             raise click.UsageError("--today: it is the day for --known FILE, which is missing")
-        expected = KnownFailures() if known is None else KnownFailures.load(known, today or date.today())
+        expected = KnownFailures() if known is None else KnownFailures.load(known, today or date.today().isoformat())
         if only_list:
             found = discover(paths)
+            _leaves_out(selection, found)
             return _list(found, selection, as_json, passed_over(paths, found))
         if nodes and cluster:
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
@@ -180,6 +204,7 @@ def command(
             files: list[Path] = []
             try:
                 files = discover(paths)
+                _leaves_out(selection, files)
                 _log.info("%d scenario files", len(files))
                 outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
                 replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
@@ -217,6 +242,7 @@ def command(
             finally:  # files are written also when the terminal, or who reads stdout, is gone
                 reports.write(report)
                 _annotate(report, how)
+                keep_failed(out, report, all_=all_)
     if report.stopped is not None:
         raise report.stopped
     errors = [v for v in report.results if v.state == VerdictWord.ERROR]
@@ -236,6 +262,21 @@ def _list(files: Sequence[Path], selection: Selection, as_json: bool, passed: Se
     if passed:
         terminal.say(f"ringhil: {told_of(passed)}", err=True)
     return 0
+
+
+def _last(out: Path) -> frozenset[str] | None:
+    found = ids_that_failed(out)
+    if not found:
+        terminal.say(f"ringhil: --last-failed: nothing that has failed is kept in {out}: all is played", err=True)
+    return found or None
+
+
+def _leaves_out(selection: Selection, files: Sequence[Path]) -> None:
+    """Raises VerifyError for a word that was to leave something out, and doesn't."""
+    idle_words = selection.useless(names(files)) if selection.patterns else ()
+    if idle_words:
+        words = " ".join(f"--select {shlex.quote(word)}" for word in idle_words)
+        raise VerifyError(f"{words}: nothing is left out by that; --list prints the names of all variants")
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -286,7 +286,9 @@ def test_a_run_whose_expectations_fail_replays_wherever_they_stand_in_its_file(t
         assert (replayed(path).difference is None) == same
 
 
-@pytest.mark.parametrize(("version", "newer"), [(2, ("clock", "samples")), (3, ("samples",))])
+@pytest.mark.parametrize(
+    ("version", "newer"), [(2, ("clock", "samples", "hashes")), (3, ("samples", "hashes")), (4, ("hashes",))]
+)
 def test_one_of_an_earlier_version_replays(path: Path, version: int, newer: tuple[str, ...]) -> None:
     with closing(sqlite3.connect(path)) as db:
         header = json.loads(db.execute("SELECT header FROM about").fetchone()[0])

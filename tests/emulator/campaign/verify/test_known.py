@@ -12,7 +12,7 @@ from tests.command import refusal
 from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
 from ringhil.emulator.campaign.verify.excused import excused, idle, stale
 from ringhil.emulator.campaign.verify.junit import junit
-from ringhil.emulator.judge.known import KnownFailures
+from ringhil.emulator.judge.known import KnownFailures, day
 from ringhil.emulator.judge.outcome import VerdictWord
 
 from .files import BAD, GOOD, ringhil, write
@@ -25,7 +25,7 @@ SORTS = ("work_once: N of N were not done [lasts]", "expectation: at: count [pas
 
 def listed(folder: Path, entry: str, today: date = LAST) -> KnownFailures:
     (folder / "known.yaml").write_text(f"{ENTRY}, {entry}}}\n")
-    return KnownFailures.load(folder / "known.yaml", today)
+    return KnownFailures.load(folder / "known.yaml", today.isoformat())
 
 
 def verdict(*sorts: str, state: VerdictWord = VerdictWord.FAIL, id_: str = "s/x.yaml[n=3]") -> Verdict:
@@ -47,6 +47,18 @@ def test_it_is_known_when_each_failure_is_and_the_day_is_not_over(
     assert ("that is over: why not (until 2026-11-30" in " ".join(found.failures[0].notes)) == over
     error = verdict(*sorts, state=VerdictWord.ERROR)
     assert excused(error, known) == error
+
+
+@given(st.integers(0, 9999), st.integers(0, 13), st.integers(0, 32))
+def test_a_day_is_one_of_the_calendar(year: int, month: int, number: int) -> None:
+    text = f"{year:04}-{month:02}-{number:02}"
+    try:
+        date(year, month, number)
+    except ValueError:
+        with pytest.raises(ValueError, match="there is no such day"):
+            day(text)
+    else:
+        assert day(text) == text
 
 
 @pytest.mark.parametrize(
