@@ -79,11 +79,20 @@ class Row:
 
 
 def row_values(number: int, case: Case, result: CaseResult) -> tuple[object, ...]:
-    r = result
     where = (number, case.key, case.cls, case.place, case.phase, case.depth, case.schedule.to_json())
+    return (*where, *_result_values(result))
+
+
+def _result_values(r: CaseResult) -> tuple[object, ...]:
     flags = (r.detected, r.located, r.recovered)
     times = (r.detection, r.recovery, r.bound, r.transits, r.slowest, r.cycles, r.until, r.sort, r.lasts)
-    return (*where, r.verdict, json.dumps(r.failures), r.violated, *flags, *times)
+    return (r.verdict, json.dumps(r.failures), r.violated, *flags, *times)
+
+
+def values_of(row: Row) -> tuple[object, ...]:
+    """As `row_values` gives them."""
+    where = (row.number, row.key, row.cls, row.place, row.phase, row.depth, row.schedule)
+    return (*where, *_result_values(row.result))
 
 
 _WHERE = ("number", "key", "cls", "place", "phase", "depth", "schedule")
