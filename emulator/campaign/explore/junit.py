@@ -5,7 +5,7 @@
 | `testsuite` | the campaign; properties: version, seed, hashes, how much was played |
 | `testcase` | a class, such as `dead` or `dead + hang`; and `all was played` |
 | `failure`, `error` | cases of it have failed, or could not be played; text: how, and each case that the document has |
-| `skipped` | not all was played, which is no failure |
+| `skipped` | not all was played, which is no failure; or all that has failed of a class is known to |
 """
 
 import xml.etree.ElementTree as ElementTree
@@ -21,12 +21,12 @@ def junit(document: dict[str, Any], at_least: float = 0.0) -> str:
     classes, incomplete = document["classes"], document["done"] < document["cases"]
     few = incomplete and document["covered"] < at_least
     counts = {
-        "tests": str(len(classes) + 1),
-        "failures": str(sum(bool(c["failed"]) for c in classes) + few),
-        "errors": str(sum(bool(c["errors"]) and not c["failed"] for c in classes)),
+        "failures": str(sum(_state(c) == "failure" for c in classes) + few + len(document["stale"])),
+        "errors": str(sum(_state(c) == "error" for c in classes)),
     }
+    counts["tests"] = str(len(classes) + 1 + len(document["stale"]))
     root = ElementTree.Element("testsuites", {"name": "ringhil explore", **counts, "time": duration(0)})
-    skipped = str(int(incomplete and not few))
+    skipped = str(int(incomplete and not few) + sum(_state(c) == "skipped" for c in classes))
     suite = ElementTree.SubElement(
         root, "testsuite", {"name": document["name"], **counts, "skipped": skipped, "time": duration(0)}
     )
@@ -37,8 +37,10 @@ def junit(document: dict[str, Any], at_least: float = 0.0) -> str:
         ElementTree.SubElement(properties, "property", {"name": name, "value": value})
     for each in classes:
         case = _case(suite, each["class"])
-        if each["failed"] or each["errors"]:
+        if _state(each):
             _failed(case, each, document)
+    for text in document["stale"]:
+        ElementTree.SubElement(_case(suite, text), "failure", {"type": "known", "message": text}).text = text
     last = _case(suite, _ALL)
     if incomplete:
         text = f"{document['done']:,} of {document['cases']:,} cases were played"
@@ -53,6 +55,13 @@ def _case(suite: ElementTree.Element, name: str) -> ElementTree.Element:
     return ElementTree.SubElement(suite, "testcase", attributes)
 
 
+def _state(each: dict[str, Any]) -> str:
+    """The element of a class; "": it has passed. What is known to fail is skipped."""
+    if each["failed"] > each["known"]:
+        return "failure"
+    return "error" if each["errors"] else "skipped" if each["failed"] else ""
+
+
 def _failed(case: ElementTree.Element, each: dict[str, Any], document: dict[str, Any]) -> None:
     number = each["failed"] + each["errors"]
     shown = [row for row in document["failing"] if row["class"] == each["class"]]
@@ -64,6 +73,6 @@ def _failed(case: ElementTree.Element, each: dict[str, Any], document: dict[str,
     if len(shown) < number:
         lines.append(f"and {number - len(shown):,} more; `ringhil explore query` shows them")
     message = f"{lines[0]} have failed: {'; '.join(sorts) or 'see the store'}"
-    element = "failure" if each["failed"] else "error"
     kinds = ", ".join(dict.fromkeys(row["violated"] or row["verdict"] for row in shown)) or "failed"
-    ElementTree.SubElement(case, element, {"type": kinds, "message": message}).text = "\n".join(lines)
+    kinds = "known" if _state(each) == "skipped" else kinds
+    ElementTree.SubElement(case, _state(each), {"type": kinds, "message": message}).text = "\n".join(lines)

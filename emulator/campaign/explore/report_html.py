@@ -3,9 +3,10 @@
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.document import verdict
@@ -32,9 +33,16 @@ _LIMITS = {
 _MEASURED = "recovery IS NOT NULL AND bound IS NOT NULL AND (recovered IS NOT 0 OR recovery > bound)"
 
 
-def write_report(store: Store, campaign: int, path: Path, failing: Sequence[Failing] = ()) -> None:
-    """Write *.html; the file appears whole or not at all. `failing`: with what was made small. Raises ExploreError."""
-    content = report(store, campaign, failing)
+def write_report(
+    store: Store,
+    campaign: int,
+    path: Path,
+    failing: Sequence[Failing] = (),
+    told: Mapping[str, Any] | None = None,
+) -> None:
+    """Write *.html; the file appears whole or not at all. `failing`: with what was made small; `told`: the document,
+    which knows of known failures. Raises ExploreError."""
+    content = report(store, campaign, failing, told)
     try:
         write_whole(path, content)
     except BrokenPipeError:
@@ -45,7 +53,7 @@ def write_report(store: Store, campaign: int, path: Path, failing: Sequence[Fail
         raise ExploreError(f"{shown(path)}: cannot be written: {error}") from error
 
 
-def report(store: Store, campaign: int, failing: Sequence[Failing] = ()) -> str:
+def report(store: Store, campaign: int, failing: Sequence[Failing] = (), told: Mapping[str, Any] | None = None) -> str:
     """The text of the page. Raises ExploreError."""
     number = chosen(store, campaign)
     kept = store.campaigns()[number]
@@ -58,7 +66,9 @@ def report(store: Store, campaign: int, failing: Sequence[Failing] = ()) -> str:
         kept=kept,
         campaign=number,
         figures=figures,
-        verdict=verdict(figures.total, _cases(kept)),
+        verdict=told["verdict"] if told else verdict(figures.total, _cases(kept)),
+        known={way["sort"]: way["known"] for way in told["sorts"] if way["known"]} if told else {},
+        stale=told["stale"] if told else [],
         sorts=[(sort, _small(small.get(sort.first.key))) for sort in sorts(store, number)],
         cases=_cases(kept),
         arguments=[(name, json.dumps(value)) for name, value in sorted(kept.arguments.items())],

@@ -1,6 +1,6 @@
 """Failing cases by how they fail: what lasts goes before what passes, whatever the number of cases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ringhil.emulator.campaign.explore.store import Row, Store
 
@@ -11,11 +11,16 @@ _OTHERS = "lasts IS NOT 1, number"
 
 @dataclass
 class Sort:
-    """Cases that fail in one way; `first`: of the campaign's order."""
+    """Cases that fail in one way; `first`: of the campaign's order. `classes`: of all of them."""
 
     name: str
     first: Row
-    cases: int = 0
+    classes: list[str] = field(default_factory=list)
+
+    @property
+    def cases(self) -> int:
+        """How many there are."""
+        return len(self.classes)
 
 
 def sorts(store: Store, campaign: int) -> list[Sort]:
@@ -23,7 +28,7 @@ def sorts(store: Store, campaign: int) -> list[Sort]:
     found: dict[str, Sort] = {}
     for row in store.rows(campaign, _FAILED):
         name = row.result.sort or row.result.violated or row.result.verdict
-        found.setdefault(name, Sort(name, row)).cases += 1
+        found.setdefault(name, Sort(name, row)).classes.append(row.cls)
     return sorted(found.values(), key=lambda sort: (not sort.first.result.lasts, -sort.cases))
 
 

@@ -24,6 +24,7 @@ from ringhil.emulator.front.cli.boards import jobs_for
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, merge_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
+from ringhil.emulator.front.cli.known import known_of, known_options
 from ringhil.emulator.front.cli.options import (
     FILE,
     Seconds,
@@ -186,6 +187,7 @@ def _lasts(context: click.Context, option: click.Parameter, value: str | None) -
 @rtl_options
 @firmware_option
 @click.option("--node", "nodes", multiple=True, hidden=True)  # to say why there is none
+@known_options
 @click.option("--report", type=FILE, metavar="FILE.html", help="Write a report as an HTML page.")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write a test case for each class as JUnit XML.")
 @click.option("--out", type=FILE, metavar="DIR", help="Write failing cases to this directory as scenario files.")
@@ -222,6 +224,8 @@ def command(**options: Any) -> int:
         plan = _plan(scenario, options)
         _writable(options["report"], options["out"])
         check_apart((options["server"], options["store"]), report=options["report"], junit=options["junit"])
+        expected = known_of(options["known"], options["today"])
+        check_apart((options["known"],), report=options["report"], junit=options["junit"])
         xml = None if options["junit"] is None else opened.enter_context(Output(options["junit"]))
         conditions = Conditions(
             jobs=jobs or processors(),
@@ -245,9 +249,9 @@ def command(**options: Any) -> int:
                 found = explore(scenario, library, plan, store, conditions, on_progress, players)
                 _log.info("played %d cases in %.1f s", found.played, found.seconds)
             failing = _failing(store, found.campaign, library, options, firmware)
+            result = document(store, found, failing, expected, options["server"].as_posix())
             if options["report"] is not None:
-                _report(store, found.campaign, options["report"], failing)
-            result = document(store, found, failing)
+                _report(store, found.campaign, options["report"], failing, result)
             if xml is not None and result["verdict"] != NOT_JUDGED:
                 xml.write(junit(result, options["at_least"]))
             if options["as_json"]:
@@ -321,8 +325,8 @@ def _writable(report: Path | None, out: Path | None) -> None:
         raise ExploreError(f"{out}: cannot be written: it is no folder; name one for failing cases")
 
 
-def _report(store: Store, campaign: int, path: Path, failing: list[Failing]) -> None:
+def _report(store: Store, campaign: int, path: Path, failing: list[Failing], result: dict[str, Any]) -> None:
     # Loaded when it is asked for.
     from ringhil.emulator.campaign.explore.report_html import write_report
 
-    write_report(store, campaign, path, failing)
+    write_report(store, campaign, path, failing, result)

@@ -30,6 +30,8 @@ def show(document: dict[str, Any], console: Console) -> None:
         _failures(d, failed, console)
     else:
         console.print(_meaning(d["total"]))
+    for text in d["stale"]:
+        console.print(f"[red]FAIL[/red] {escape(text)}", soft_wrap=True)
     colour = {VerdictWord.PASS: "green", INCOMPLETE: "yellow"}.get(d["verdict"], "red")
     so_far = f": {d['done']:,} of {d['cases']:,} cases were played" if d["done"] < d["cases"] else ""
     console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]{so_far}", soft_wrap=True)
@@ -41,6 +43,8 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
     console.print(f"{failed:,} failed, in {len(ways):,} way{'s' * (len(ways) != 1)}:")
     for one in ways[:_MOST_SHOWN]:
         console.print(f"[red]{one['cases']:,} x[/red] {escape(one['sort'])}", soft_wrap=True)
+        if one["known"]:
+            console.print(f"  known to fail: {escape(one['known'])}", soft_wrap=True)
         case = cases[one["first"]]
         console.print(f"  {case['verdict']}: {escape(case['key'])}", soft_wrap=True)
         for text in case["failures"][:3]:

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,8 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import jobs_for, node_baud_option, node_option
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.known import known_of, known_options
 from ringhil.emulator.front.cli.options import (
-    FILE,
     Seconds,
     firmware_option,
     jobs_option,
@@ -44,7 +43,6 @@ from ringhil.emulator.front.cli.options import (
 from ringhil.emulator.front.cli.verify_compare import compare_command
 from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
 from ringhil.emulator.front.cli.written import append
-from ringhil.emulator.judge.known import KnownFailures, day
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
@@ -52,13 +50,6 @@ from ringhil.emulator.server.hashes import hashes
 
 _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
-
-
-def _day(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    try:
-        return None if value is None else day(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, option) from None
 
 
 class _Verify(click.Command):
@@ -124,13 +115,7 @@ class _Verify(click.Command):
     metavar="FILE",
     help=f"Write GitLab's code quality report to this file.  [with --annotate gitlab: {_GITLAB_FILE}]",
 )
-@click.option(
-    "--known",
-    type=FILE,
-    metavar="FILE",
-    help="Failures that are known, each with a reason and a last day: they don't fail; what passes all the same does.",
-)
-@click.option("--today", callback=_day, metavar="DAY", help="Day for --known, such as 2026-12-31.  [default: today]")
+@known_options
 @rtl_options
 @click.option(
     "--limit",
@@ -180,9 +165,7 @@ def command(
     with explained():
         dask.check_options(cluster, jobs, firmware)
         selection = Selection(select, *shard, _last(out) if last_failed else None)
-        if today is not None and known is None:
-            raise click.UsageError("--today: it is the day for --known FILE, which is missing")
-        expected = KnownFailures() if known is None else KnownFailures.load(known, today or date.today().isoformat())
+        expected = known_of(known, today)
         if only_list:
             found = discover(paths)
             _leaves_out(selection, found)

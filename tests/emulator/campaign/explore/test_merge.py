@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import command
 from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, filled, played, space
-from tests.emulator.campaign.explore.servers import RING
+from tests.emulator.campaign.explore.servers import LYING, RING
 from tests.emulator.campaign.verify.strict_junit import check, properties
 
 from ringhil.emulator.campaign.explore import ExploreError
@@ -125,6 +125,36 @@ def test_junit_has_a_case_for_each_class(number: int) -> None:
     if number == 50:
         *_, last = check(junit(told, at_least=0.9)).iter("failure")
         assert last.attrib["message"] == f"50 of {told['cases']:,} cases were played"
+
+
+def test_known_failures_are_no_news_and_those_that_are_gone_are(tmp_path: Path) -> None:
+    """In verdict, exit code, text, report and JUnit."""
+    (tmp_path / "ring.yaml").write_text(LYING)
+    run = partial(ringhil, "ring.yaml", "--faults", "skip_count", "--phases", "1", "--lasts", "left", cwd=tmp_path)
+    found = json.loads(run("--json").stdout)
+    sorts = [sort["sort"] for sort in found["sorts"]]
+    assert found["verdict"] == "fail"
+    entries = [f"- {{scenario: ring.yaml, sort: {json.dumps(sort)}, reason: r, until: 2026-11-30}}\n" for sort in sorts]
+    gone = '- {sort: "no such sort", reason: r, until: 2026-11-30}\n'
+    for listed, today, verdict in (
+        (entries, "2026-11-30", "pass"),
+        (entries, "2026-12-01", "fail"),
+        (entries[1:], "2026-11-30", "fail"),
+        ([*entries, gone], "2026-11-30", "fail"),
+    ):
+        (tmp_path / "known.yaml").write_text("known:\n" + ("".join(listed) or "  []\n"))
+        options = ("--known", "known.yaml", "--today", today, "--report", "r.html", "--junit", "x.xml")
+        done = run(*options, "--json")
+        told = json.loads(done.stdout)
+        assert (told["verdict"], done.returncode) == (verdict, int(verdict == "fail"))
+        failed = sum(int(each.attrib["failures"]) for each in check((tmp_path / "x.xml").read_text()))
+        assert bool(failed) == (verdict == "fail")
+        assert ("✓ pass" in (tmp_path / "r.html").read_text()) == (verdict == "pass")
+    assert told["known"] == told["total"]["failed"] == sum(sort["cases"] for sort in told["sorts"])
+    assert all(sort["known"] == f"r (until 2026-11-30, known.yaml:{n})" for n, sort in enumerate(told["sorts"], 2))
+    text = run(*options).stdout
+    assert text.count("  known to fail: r (until 2026-11-30, ") == len(sorts)
+    assert "FAIL no such sort: no case has failed in this sort, and it is known to: r (until 2026-11-30, " in text
 
 
 def test_a_campaign_that_could_not_be_played_has_an_error_in_junit(tmp_path: Path) -> None:
