@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable
 from importlib.metadata import version
 
+from ringhil.emulator.host.contexts.outside import OutsideContext
 from ringhil.emulator.nvml import messages
 from ringhil.emulator.nvml.messages import NvmlAnswer, NvmlTopic, ProcessUse, Question, Status
 from ringhil.emulator.nvml.meters import metered
@@ -75,6 +76,7 @@ class NvmlAnswers:
                 return self._found(cells[question.number : question.number + 1], Status.INVALID_ARGUMENT)
             case NvmlTopic.PROCESS_NAME:
                 names = [user.name for user in self._users(view) if user.pid == question.number]
+                names += [e.client.name for e in self._outside(view) if e.client.pid == question.number]
                 return messages.text(names[0]) if names else NvmlAnswer(Status.NOT_FOUND)
             case NvmlTopic.BY_UUID:
                 return self._found([c for c in cells if self._uuid(c) == question.text], Status.NOT_FOUND)
@@ -152,7 +154,10 @@ class NvmlAnswers:
     def _processes(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
         usage, page = self._usage, self._page
         there = [user for user in self._users(view, cell) if usage.has(user)]
-        return messages.uses([ProcessUse(u.pid, usage.held(u) * page, usage.share(u), self._sampled) for u in there])
+        uses = [ProcessUse(u.pid, usage.held(u) * page, usage.share(u), self._sampled) for u in there]
+        outside = [each for each in self._outside(view) if each.place.on == self._place(cell)]
+        uses += [ProcessUse(each.client.pid, each.held * page, 0, self._sampled) for each in outside]
+        return messages.uses(uses)
 
     def _meter(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
         """For who sees all of the GPU: what it takes tells what others do there."""
@@ -168,6 +173,10 @@ class NvmlAnswers:
             for user in self._views.users()
             if view.knows(user.pid) and place in (None, (user.place.card, user.place.gpu))
         ]
+
+    def _outside(self, view: GpuView) -> list[OutsideContext]:
+        """Contexts of programs at management ports. What they have of an engine isn't known: only they can ask."""
+        return [each for each in self._views.outside() if view.knows(each.client.pid)]
 
     def _peek(self, cell: int, register: str) -> int:
         return self._server.engine.peek(cell, register)

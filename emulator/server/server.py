@@ -20,6 +20,7 @@ from ringhil.emulator.events.server import (
     TakenIn,
 )
 from ringhil.emulator.host.card import CardView
+from ringhil.emulator.host.contexts.outside import OutsideContexts
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.switching.service import SwitchService
 from ringhil.emulator.host.tasks.applications import Applications
@@ -78,6 +79,8 @@ class LiveServer:
         self.cpu = Cpu(self.kernel, cards, config, self._workload, self._on_done, on_progress)
         port, driver = self.cpu.task_port, self.cpu.driver
         self.process_groups = process_groups(scenario, self.wiring, port, driver)
+        self.outside = OutsideContexts(driver, self.process_groups.next_pid)
+        self.process_groups.held_outside = lambda: sum(each.held for each in self.outside)
         self.applications = Applications(port, self.process_groups, tasks(scenario, self.wiring))
         self.switching = SwitchService(port, driver, switching_plan(scenario, self.wiring))
         self.cpu.on_counted = self._on_counted
