@@ -227,6 +227,13 @@ def test_run_records_and_replay_compares(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout[:15]) == (1, "differs: cycle ")
     document = json.loads(ringhil("replay", "r.rec", "--json", cwd=tmp_path).stdout)
     assert document["difference"]["number"] == 500
+    assert (document["hashes"], document["changed"]) == (done["hashes"], [])
+    with closing(sqlite3.connect(tmp_path / "r.rec")) as db:
+        header = json.loads(db.execute("SELECT header FROM about").fetchone()[0])
+    header["hashes"]["firmware"] = "sha256:" + "5ca1ab1e" * 8
+    change(tmp_path / "r.rec", "UPDATE about SET header = ?", json.dumps(header))
+    said = ringhil("replay", "r.rec", cwd=tmp_path).stdout.splitlines()[1:]
+    assert said == [f"recorded with firmware 5ca1ab1e5ca1; this is firmware {done['hashes']['firmware'][7:19]}"]
     assert document["difference"]["fields"] == [["port", 3, document["difference"]["fields"][0][2]]]
 
 
