@@ -58,9 +58,16 @@ def marks(report: VerifyReport) -> list[Annotation]:
             key = (verdict.file, failure.line or 1, failure.kind)
             places.setdefault(key, []).append((verdict, failure))
     return [
-        Annotation(file, line, found[0][1].column, kind, found[0][1].text, tuple(dict.fromkeys(v.id for v, _ in found)))
+        Annotation(
+            file, line, found[0][1].column, kind, _told(found[0][1]), tuple(dict.fromkeys(v.id for v, _ in found))
+        )
         for (file, line, kind), found in places.items()
     ] + unplayed
+
+
+def _told(failure: Failure) -> str:
+    """What was found, and the first thing that helps to understand it."""
+    return "; ".join((failure.text, *failure.notes[:1]))
 
 
 def github(report: VerifyReport, root: Path | None) -> list[str]:

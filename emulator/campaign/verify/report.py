@@ -102,6 +102,7 @@ class VerifyReport:
         passed, failed, wrong = map(self.count, (VerdictWord.PASS, VerdictWord.FAIL, VerdictWord.ERROR))
         errors = f", {_plural(wrong, 'error')}" if wrong else ""
         errors += f", {len(self.known):,} known to fail" if self.known else ""
+        errors += f", {len(self.stale):,} known and gone" if self.stale else ""
         variants = f"{_plural(len(self.results), 'variant')} of {_plural(self.files, 'file')}"
         text = f"{passed:,} passed, {failed:,} failed{errors}: {variants}"
         text += f", {self.cycles:,} cycles, {self.seconds:.1f} s"

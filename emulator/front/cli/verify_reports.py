@@ -55,7 +55,7 @@ class Reports:
                     self._outputs[path] = self._stack.enter_context(Output(path, wait=wait))
 
 
-_NAMED = 5  # files that are passed over
+_NAMED = 5  # files that are passed over, or variants that are known to fail for one reason
 MOST = 20  # ways to fail that are shown, and variants that are named for each
 
 
@@ -90,10 +90,11 @@ def show(report: VerifyReport, console: Console) -> None:
             console.print(f"  {len(verdicts):,} x {sort}", markup=False, soft_wrap=True)
         if len(sorts) > MOST:
             console.print(f"  ... and {len(sorts) - MOST:,} more ways; --junit and --json have them all")
-    for verdict in report.known[:MOST]:
-        console.print(f"known to fail: {escape(verdict.id)}: {escape(verdict.known)}", soft_wrap=True)
-    if len(report.known) > MOST:
-        console.print(f"... and {len(report.known) - MOST:,} more that are known; --json has them all")
+    for why in dict.fromkeys(verdict.known for verdict in report.known):
+        mine = [verdict for verdict in report.known if verdict.known == why]
+        names = ", ".join(verdict.id for verdict in mine[:_NAMED]) + (", ..." if len(mine) > _NAMED else "")
+        count = f"{len(mine):,} variants, " if len(mine) > 1 else ""
+        console.print(f"known to fail: {count}{escape(names)}: {escape(why)}", soft_wrap=True)
     for text in report.stale:
         console.print(f"[bold red]FAIL[/] {escape(text)}", soft_wrap=True)
     for text in report.idle:

@@ -2,16 +2,19 @@
 
 import json
 from datetime import date, timedelta
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from tests.command import refusal
 
 from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
 from ringhil.emulator.campaign.verify.excused import excused, idle, stale
 from ringhil.emulator.campaign.verify.junit import junit
+from ringhil.emulator.front.cli.verify_reports import show
 from ringhil.emulator.judge.known import KnownFailures, day
 from ringhil.emulator.judge.outcome import VerdictWord
 
@@ -89,8 +92,19 @@ def test_a_sort_of_which_nothing_fails_any_more_fails(tmp_path: Path) -> None:
         report = VerifyReport((excused(verdict(*sorts, state=state), known),), "r", "1", 1.0)
         report = VerifyReport(report.results, "r", "1", 1.0, stale=stale(report, known))
         assert len(report.stale) == gone
+        assert (", 1 known and gone: " in report.summary) == bool(gone)
         assert report.exit_code == int(gone or sorts == SORTS[1:])
         assert check(junit(report)).attrib["failures"] == str(gone + (sorts == SORTS[1:]))
+
+
+def test_what_is_known_for_one_reason_is_told_once(tmp_path: Path) -> None:
+    known = listed(tmp_path, 'sort: "*"')
+    found = tuple(excused(verdict(*SORTS, id_=f"s/x.yaml[n={n}]"), known) for n in range(12))
+    output = StringIO()
+    show(VerifyReport(found, "r", "1", 1.0), Console(file=output, width=80))
+    (line,) = [line for line in output.getvalue().splitlines() if line.startswith("known to fail: ")]
+    assert line.startswith("known to fail: 12 variants, s/x.yaml[n=0], s/x.yaml[n=1], ")
+    assert line.endswith(f", ...: why not (until 2026-11-30, {tmp_path}/known.yaml:2)")
 
 
 def test_a_run_with_a_list_says_what_is_known_and_what_is_not(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
-from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
+from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, marks, summary
 from ringhil.emulator.campaign.verify.junit import junit
 from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.front.cli.verify_reports import show
@@ -225,6 +225,10 @@ def test_variants_of_one_cause_are_one_line_and_nothing_of_it_is_cut() -> None:
         for n in range(12)
     )
     report = VerifyReport(found, "r", "1", 1.0)
+    assert parse_command(github(report, None)[1])[1].startswith(
+        "work_once: 2 of 9 work units were not done [n=0, and 11"
+    )
+    assert "; it was so at cycle 9" in marks(report)[0].message
     (row,) = [line for line in summary(report).splitlines() if line.startswith("| s.yaml")]
     output = StringIO()
     show(report, Console(file=output, width=80))
