@@ -18,8 +18,8 @@ from ringhil.protocol.registers import PowerState
 _log = logging.getLogger(__name__)
 
 
-def show(outcome: Outcome, console: Console) -> None:
-    """Print it."""
+def show(outcome: Outcome, console: Console, played: str) -> None:
+    """Print it; `played`: what it was, for a run that has failed."""
     console.print(f"[bold]{escape(outcome.name)}[/bold]  seed {outcome.seed}, {outcome.cycles:,} cycles")
     print_table(console, _cards(outcome))
     for card in outcome.cards.values():
@@ -38,6 +38,10 @@ def show(outcome: Outcome, console: Console) -> None:
         mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
         found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
         console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
+        for note in () if expected.ok else outcome.around(expected):
+            console.print(f"       {escape(note)}", soft_wrap=True)
+    if outcome.failures:
+        console.print(escape(played), soft_wrap=True)
     show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)
     for violation in outcome.violations:
         _log.info("%s: %s: found by %s", violation.promise, violation.place or "no place", violation.source)

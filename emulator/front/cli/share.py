@@ -21,6 +21,7 @@ from ringhil.emulator.judge.contexts.turn_log import MemoryWatch, TurnLog
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, ScenarioError, load
+from ringhil.emulator.server.hashes import hashes
 
 _KIB = 1 << 10
 _MS = 10**6  # nanoseconds
@@ -50,7 +51,7 @@ def command(file: Path, seed: int | None, as_json: bool, html: Path | None) -> i
     if html is not None and seen is not None:
         write_page(html, seen.page(outcome))
     if as_json:
-        click.echo(json.dumps(_document(outcome)))
+        click.echo(json.dumps(_document(outcome) | {"hashes": hashes(scenario, library.rtl)}))
     else:
         show(outcome, console)
     return 0 if outcome.verdict is VerdictWord.PASS else 1

@@ -25,6 +25,7 @@ from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.scenario import Scenario, ScenarioError, SwitchPolicyName, load
 from ringhil.emulator.scenario.networks.from_onnx import onnx_layers
 from ringhil.emulator.scenario.networks.table import table_text
+from ringhil.emulator.server.hashes import hashes
 
 _MIB = 1 << 20
 _LARGEST = 1 << 31  # of a dimension
@@ -76,7 +77,7 @@ def command(
     if html is not None:
         _write(html, scenario, played)
     if as_json:
-        click.echo(json.dumps(_document(scenario, played)))
+        click.echo(json.dumps(_document(scenario, played) | {"hashes": hashes(scenario, library.rtl)}))
     else:
         show(scenario, played, console)
     return 0 if played.verdict is VerdictWord.PASS else 1
