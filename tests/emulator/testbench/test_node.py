@@ -33,6 +33,10 @@ def test_kit(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("bench_node", "node_bench", SOURCES, simulator=simulator)
 
 
+def test_wrong_arguments_of_a_node_are_told(ringhil_bench: Callable[..., None]) -> None:
+    ringhil_bench("bench_arguments", "node_bench", SOURCES)
+
+
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_seed_is_replayed(simulator: Simulator, tmp_path: Path) -> None:
     needs(simulator)
