@@ -14,10 +14,10 @@ from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.conformance.check import bench_sources
 from ringhil.emulator.testbench.build import Simulator, build_bench
 from ringhil.emulator.testbench.frame import KIND_NAMES
-from ringhil.emulator.testbench.naming import fields_of
 from ringhil.emulator.testbench.runner import run_bench
 from ringhil.emulator.testbench.stimulus import Stimulus
 from ringhil.emulator.testbench.waves import record_waves
+from ringhil.emulator.trace.naming import fields_of
 
 
 def played(

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.files import reason_of
+from ringhil.emulator.files import reason_of, write_whole
 from ringhil.emulator.testbench.build import Bench, Simulator, build_bench
 from ringhil.emulator.testbench.results import EndedError
 from ringhil.emulator.testbench.runner import PATIENCE, WAVES, BenchRun, run_bench
 from ringhil.emulator.trace.waves.fst import WaveError
-from ringhil.emulator.trace.waves.vcd import convert
+from ringhil.emulator.trace.waves.transactions import gtkwave
+from ringhil.emulator.trace.waves.vcd import CYCLE, convert
 from ringhil.emulator.trace.waves.viewers import value_names
 
 _AGAIN = 20.0  # seconds for the waves of a test that came to no end
@@ -140,6 +141,8 @@ class BenchRunner:
         except (BuildError, WaveError) as error:
             return f"no waves: {error}"
         self._record("waves", str(waves))
+        if waves is not None:
+            note += f"\ngtkwave -a {waves.with_suffix('.gtkw')} {waves}"
         return f"waves {waves}{note}" if waves else "no waves: the run with waves wrote none"
 
     def _kept(self, recorded: Path) -> Path | None:
@@ -149,7 +152,8 @@ class BenchRunner:
         target = recorded.with_suffix(".fst")
         if self._waves is not None:
             target = _folder(self._waves, "--ringhil-waves") / f"{self._name}.fst"
-        convert(recorded, target, names=value_names())
+        converted = convert(recorded, target, names=value_names())
+        write_whole(target.with_suffix(".gtkw"), gtkwave(converted.frames, CYCLE, end=True))
         return target
 
     def _count(self, run: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
 from ringhil.emulator.testbench.arguments import within
-from ringhil.emulator.testbench.naming import described
+from ringhil.emulator.trace.naming import described
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Frame
 

@@ -150,7 +150,8 @@ def test_a_failing_bench_fails_with_seed_and_waves(pytester: pytest.Pytester) ->
     assert re.search(r"^sometimes: .*drew \d+", text, re.MULTILINE)
     assert "always" not in text
     assert "--ringhil-seed=9" in text
-    (waves,) = (folder / "kept").iterdir()
+    (waves,) = (folder / "kept").glob("*.fst")
+    assert waves.with_suffix(".gtkw").is_file()
     assert waves.suffix == ".fst"
     assert waves.stat().st_size > 1000
     found = {p.get("name"): p.get("value") for p in ElementTree.parse(folder / "out.xml").iter("property")}
