@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ringhil.emulator.errors import printable
 from ringhil.emulator.files import open_input, reason_of
 
 M = TypeVar("M", bound="Document")
@@ -83,13 +84,6 @@ def one(word: str) -> str:
 def shown(found: object, limit: int = 60) -> str:
     """What was found, short enough for a line."""
     return one_line(repr(found), limit)
-
-
-def printable(text: str) -> str:
-    """`text` with everything that could break or hide the line escaped."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def one_line(text: str, limit: int = _MOST) -> str:

@@ -11,7 +11,7 @@ from ringhil.emulator.debug.items import COMMANDS, NO_FRAME, OF_COMMANDS, Record
 from ringhil.emulator.debug.looking import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.documents import printable
+from ringhil.emulator.errors import printable
 from ringhil.emulator.events.recorded import KINDS
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording.tables import WAYS

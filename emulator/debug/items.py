@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.documents import printable
+from ringhil.emulator.errors import printable
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.protocol import codec

@@ -7,7 +7,7 @@ errors are. stdout is never touched: `--json` prints exactly one document.
 import logging
 import sys
 
-from ringhil.emulator.documents import printable
+from ringhil.emulator.errors import printable
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 

@@ -2,10 +2,11 @@
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ringhil.emulator.host.contexts.command import ContextRef
+from ringhil.emulator.host.contexts.outside import OutsideContext
 from ringhil.emulator.host.groups.amounts import refused
 from ringhil.emulator.host.groups.group import GroupMember, ProcessGroup
 from ringhil.emulator.host.groups.tree import GroupTree, HostProcesses
@@ -62,8 +63,10 @@ class Views(HostProcesses):
     machine may enter an application; then it, and its children, see what that was given. Or it is moved to a group:
     then they see what the group is given, and who is in it. Who is in none is told all, if it is trusted."""
 
-    def __init__(self, tree: GroupTree, places: Mapping[str, ContextRef]) -> None:
-        self._tree, self._places = tree, places
+    def __init__(
+        self, tree: GroupTree, places: Mapping[str, ContextRef], outside: Iterable[OutsideContext] = ()
+    ) -> None:
+        self._tree, self._places, self._outside = tree, places, outside
         self._applications = {member.name: member for member in tree.members()}
         self._members: dict[int, _Joined] = {}  # by pid
         self._standing: dict[str, list[PeerProcess]] = {}  # who can stand for an application: the last one does
@@ -72,6 +75,10 @@ class Views(HostProcesses):
     def users(self) -> Sequence[ContextUser]:
         """Returns who uses a context."""
         return [ContextUser(self._pid(name), name, place) for name, place in self._places.items()]
+
+    def outside(self) -> Sequence[OutsideContext]:
+        """Returns the contexts of programs at management ports."""
+        return list(self._outside)
 
     def view_of(self, peer: PeerProcess) -> GpuView:
         """Returns what that process may see."""
@@ -133,4 +140,5 @@ class Views(HostProcesses):
 
 def views_of(server: LiveServer) -> Views:
     """Returns the views of a server's applications, and of the groups in which they are."""
-    return Views(server.process_groups, {n: place for n, (place, _) in server.applications.by_context().items()})
+    places = {name: place for name, (place, _) in server.applications.by_context().items()}
+    return Views(server.process_groups, places, server.outside)

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from ringhil.emulator.errors import printable
 from ringhil.emulator.scenario.file.scenario import Scenario
 from ringhil.emulator.scenario.sweep.variants import Variants
-from ringhil.emulator.scenario.yaml.errors import printable
 from ringhil.emulator.scenario.yaml.events import read_text
 from ringhil.emulator.scenario.yaml.parse import parse
 

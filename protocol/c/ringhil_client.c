@@ -165,6 +165,12 @@ enum rh_status rh_subscribe(struct rh_client *client, uint16_t events) {
     ASK(client, subscribe, request, &reply);
 }
 
+enum rh_status rh_keep_contexts(struct rh_client *client, uint8_t keep) {
+    struct rh_keep_contexts request = {rh_next_id(client), keep};
+    struct rh_keep_contexts_reply reply;
+    ASK(client, keep_contexts, request, &reply);
+}
+
 enum rh_status rh_inject(struct rh_client *client, uint8_t injection, uint8_t fault, uint16_t gpu, uint32_t value) {
     struct rh_inject request = {rh_next_id(client), injection, fault, gpu, value};
     struct rh_inject_reply reply;

@@ -63,6 +63,8 @@ enum rh_status rh_write(struct rh_client *client, uint16_t gpu, uint8_t address,
 enum rh_status rh_census(struct rh_client *client, struct rh_census_reply *reply);
 enum rh_status rh_last_census(struct rh_client *client, struct rh_last_census_reply *reply);
 enum rh_status rh_subscribe(struct rh_client *client, uint16_t events);
+/* 1: contexts that this client creates stay when it goes; 0, as it begins: they are destroyed then. */
+enum rh_status rh_keep_contexts(struct rh_client *client, uint8_t keep);
 enum rh_status rh_inject(struct rh_client *client, uint8_t injection, uint8_t fault, uint16_t gpu, uint32_t value);
 
 /* The card's end. `answer` is called once for each request; it packs a reply or refusal into `out`, and returns its

@@ -507,6 +507,137 @@ int rh_unpack_line_reply(struct rh_line_reply *m, const uint8_t *in, size_t leng
     return 1;
 }
 
+size_t rh_pack_client_context(const struct rh_client_context *m, uint8_t *out, size_t room) {
+    if (room < 5u)
+        return 0;
+    out = put(out, 11u, 1);
+    out = put(out, m->id, 2);
+    out = put(out, m->index, 2);
+    return 5u;
+}
+
+int rh_unpack_client_context(struct rh_client_context *m, const uint8_t *in, size_t length) {
+    if (length != 5u || in[0] != 11u)
+        return 0;
+    in += 1;
+    m->id = (uint16_t)get(&in, 2);
+    m->index = (uint16_t)get(&in, 2);
+    (void)in;
+    return 1;
+}
+
+size_t rh_pack_client_context_reply(const struct rh_client_context_reply *m, uint8_t *out, size_t room) {
+    if (room < 21u || m->name_length > (room - 21u) || m->name_length > (RH_LONGEST - 21u))
+        return 0;
+    out = put(out, 139u, 1);
+    out = put(out, m->id, 2);
+    out = put(out, m->number, 2);
+    out = put(out, m->gpu, 2);
+    out = put(out, m->context, 1);
+    out = put(out, m->belongs, 1);
+    out = put(out, m->client, 4);
+    out = put(out, m->held, 4);
+    out = put(out, m->limit, 4);
+    if (m->name_length)
+        memcpy(out, m->name, m->name_length);
+    return 21u + m->name_length;
+}
+
+int rh_unpack_client_context_reply(struct rh_client_context_reply *m, const uint8_t *in, size_t length) {
+    if (length < 21u || in[0] != 139u)
+        return 0;
+    in += 1;
+    m->id = (uint16_t)get(&in, 2);
+    m->number = (uint16_t)get(&in, 2);
+    m->gpu = (uint16_t)get(&in, 2);
+    m->context = (uint8_t)get(&in, 1);
+    m->belongs = (uint8_t)get(&in, 1);
+    m->client = (uint32_t)get(&in, 4);
+    m->held = (uint32_t)get(&in, 4);
+    m->limit = (uint32_t)get(&in, 4);
+    m->name = in;
+    m->name_length = length - 21u;
+    return 1;
+}
+
+size_t rh_pack_free_context(const struct rh_free_context *m, uint8_t *out, size_t room) {
+    if (room < 6u)
+        return 0;
+    out = put(out, 12u, 1);
+    out = put(out, m->id, 2);
+    out = put(out, m->gpu, 2);
+    out = put(out, m->context, 1);
+    return 6u;
+}
+
+int rh_unpack_free_context(struct rh_free_context *m, const uint8_t *in, size_t length) {
+    if (length != 6u || in[0] != 12u)
+        return 0;
+    in += 1;
+    m->id = (uint16_t)get(&in, 2);
+    m->gpu = (uint16_t)get(&in, 2);
+    m->context = (uint8_t)get(&in, 1);
+    (void)in;
+    return 1;
+}
+
+size_t rh_pack_free_context_reply(const struct rh_free_context_reply *m, uint8_t *out, size_t room) {
+    if (room < 11u)
+        return 0;
+    out = put(out, 140u, 1);
+    out = put(out, m->id, 2);
+    out = put(out, m->now, 8);
+    return 11u;
+}
+
+int rh_unpack_free_context_reply(struct rh_free_context_reply *m, const uint8_t *in, size_t length) {
+    if (length != 11u || in[0] != 140u)
+        return 0;
+    in += 1;
+    m->id = (uint16_t)get(&in, 2);
+    m->now = (uint64_t)get(&in, 8);
+    (void)in;
+    return 1;
+}
+
+size_t rh_pack_keep_contexts(const struct rh_keep_contexts *m, uint8_t *out, size_t room) {
+    if (room < 4u)
+        return 0;
+    out = put(out, 13u, 1);
+    out = put(out, m->id, 2);
+    out = put(out, m->keep, 1);
+    return 4u;
+}
+
+int rh_unpack_keep_contexts(struct rh_keep_contexts *m, const uint8_t *in, size_t length) {
+    if (length != 4u || in[0] != 13u)
+        return 0;
+    in += 1;
+    m->id = (uint16_t)get(&in, 2);
+    m->keep = (uint8_t)get(&in, 1);
+    (void)in;
+    return 1;
+}
+
+size_t rh_pack_keep_contexts_reply(const struct rh_keep_contexts_reply *m, uint8_t *out, size_t room) {
+    if (room < 11u)
+        return 0;
+    out = put(out, 141u, 1);
+    out = put(out, m->id, 2);
+    out = put(out, m->now, 8);
+    return 11u;
+}
+
+int rh_unpack_keep_contexts_reply(struct rh_keep_contexts_reply *m, const uint8_t *in, size_t length) {
+    if (length != 11u || in[0] != 141u)
+        return 0;
+    in += 1;
+    m->id = (uint16_t)get(&in, 2);
+    m->now = (uint64_t)get(&in, 8);
+    (void)in;
+    return 1;
+}
+
 size_t rh_pack_frame_event(const struct rh_frame_event *m, uint8_t *out, size_t room) {
     if (room < 16u || m->frame_length > (room - 16u) || m->frame_length > (RH_LONGEST - 16u))
         return 0;

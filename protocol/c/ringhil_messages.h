@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 #define RH_MAJOR 1u
-#define RH_MINOR 0u
+#define RH_MINOR 1u
 #define RH_LONGEST 16488u /* bytes of a message */
 #define RH_KEPT 64u /* requests whose answers a card keeps */
 
@@ -34,6 +34,9 @@ enum rh_type {
     RH_TYPE_SUBSCRIBE = 8,
     RH_TYPE_INJECT = 9,
     RH_TYPE_LINE = 10,
+    RH_TYPE_CLIENT_CONTEXT = 11,
+    RH_TYPE_FREE_CONTEXT = 12,
+    RH_TYPE_KEEP_CONTEXTS = 13,
     RH_TYPE_FRAME_EVENT = 65,
     RH_TYPE_ROLE_EVENT = 66,
     RH_TYPE_COUNT_EVENT = 67,
@@ -49,6 +52,9 @@ enum rh_type {
     RH_TYPE_SUBSCRIBE_REPLY = 136,
     RH_TYPE_INJECT_REPLY = 137,
     RH_TYPE_LINE_REPLY = 138,
+    RH_TYPE_CLIENT_CONTEXT_REPLY = 139,
+    RH_TYPE_FREE_CONTEXT_REPLY = 140,
+    RH_TYPE_KEEP_CONTEXTS_REPLY = 141,
     RH_TYPE_REFUSED = 255,
 };
 
@@ -107,6 +113,7 @@ enum rh_injection {
 #define RH_CAPABILITY_EVENTS 0x0004u
 #define RH_CAPABILITY_FAULTS 0x0008u
 #define RH_CAPABILITY_PACED 0x0010u
+#define RH_CAPABILITY_CONTEXTS 0x0020u
 
 /* Kinds of events, to be subscribed to. */
 #define RH_EVENTS_FRAMES 0x0001u
@@ -362,6 +369,57 @@ struct rh_line_reply {
 };
 size_t rh_pack_line_reply(const struct rh_line_reply *m, uint8_t *out, size_t room);
 int rh_unpack_line_reply(struct rh_line_reply *m, const uint8_t *in, size_t length);
+
+struct rh_client_context {
+    uint16_t id;
+    uint16_t index;
+};
+size_t rh_pack_client_context(const struct rh_client_context *m, uint8_t *out, size_t room);
+int rh_unpack_client_context(struct rh_client_context *m, const uint8_t *in, size_t length);
+
+struct rh_client_context_reply {
+    uint16_t id;
+    uint16_t number;
+    uint16_t gpu;
+    uint8_t context;
+    uint8_t belongs;
+    uint32_t client;
+    uint32_t held;
+    uint32_t limit;
+    const uint8_t *name;
+    size_t name_length;
+};
+size_t rh_pack_client_context_reply(const struct rh_client_context_reply *m, uint8_t *out, size_t room);
+int rh_unpack_client_context_reply(struct rh_client_context_reply *m, const uint8_t *in, size_t length);
+
+struct rh_free_context {
+    uint16_t id;
+    uint16_t gpu;
+    uint8_t context;
+};
+size_t rh_pack_free_context(const struct rh_free_context *m, uint8_t *out, size_t room);
+int rh_unpack_free_context(struct rh_free_context *m, const uint8_t *in, size_t length);
+
+struct rh_free_context_reply {
+    uint16_t id;
+    uint64_t now;
+};
+size_t rh_pack_free_context_reply(const struct rh_free_context_reply *m, uint8_t *out, size_t room);
+int rh_unpack_free_context_reply(struct rh_free_context_reply *m, const uint8_t *in, size_t length);
+
+struct rh_keep_contexts {
+    uint16_t id;
+    uint8_t keep;
+};
+size_t rh_pack_keep_contexts(const struct rh_keep_contexts *m, uint8_t *out, size_t room);
+int rh_unpack_keep_contexts(struct rh_keep_contexts *m, const uint8_t *in, size_t length);
+
+struct rh_keep_contexts_reply {
+    uint16_t id;
+    uint64_t now;
+};
+size_t rh_pack_keep_contexts_reply(const struct rh_keep_contexts_reply *m, uint8_t *out, size_t room);
+int rh_unpack_keep_contexts_reply(struct rh_keep_contexts_reply *m, const uint8_t *in, size_t length);
 
 struct rh_frame_event {
     uint16_t id;

@@ -39,9 +39,9 @@ All numbers are unsigned, most significant byte first. Each message begins with 
 
 A request is answered by the reply of its type (type + 0x{management.REPLY:02X}) or by `refused`, under the id of the
 request. A client may have several requests under way; they are carried out and answered in the order in which they
-came, but for `census`, which is answered when the round is over; {management.COUNTING} of a client's may be under way,
-more may be refused with `busy`. Events have id 0. Times are cycles of the ring's clock
-since power-up.
+came, but for `census`, which is answered when the round is over, and `free_context`, when the GPU has said so;
+{management.COUNTING} censuses of a client's may be under way, more may be refused with `busy`. Events have id 0.
+Times are cycles of the ring's clock since power-up.
 
 Whose answer doesn't come asks again: the same bytes under the same id. A card keeps the answers to the last
 {management.KEPT} requests of its client, those that were refused too; one of these that comes again is not done again,
@@ -54,6 +54,11 @@ from its first message to its report, and whatever is sent by `send`. Of these, 
 [commands to contexts](contexts.md) that the CPU is brought. An event that finds no room is left out, and
 counted by `missed_event` when there is room again, which may be behind the end of a subscription. However much there is
 to be told, requests are answered in between.
+
+A context that a client has created with a command ([sent](#send-0x07) to the entry GPU) belongs to it. When the client
+goes (its connection ends, or the next one says `hello` on a line that knows no connections) the card destroys it, under
+the next number after the client's last, so a launch of a program that was killed ends, and its memory is free; unless
+the client has said `keep_contexts`. One whose GPU isn't counted then is destroyed when that is counted again.
 
 A card that injects [faults](scenarios.md#timeline) does what each of them is about until it is ended. Whoever has begun
 one, it refuses to begin it again, to end one that isn't set or is for good (hardware that is lost), and values that it

@@ -43,6 +43,7 @@ MANAGEMENT: Words = {
     "Why a request is refused": management.Refusal,
     "Faults": management.LineFault,
     "What becomes of a fault": management.Injection,
+    "To whom a context belongs": management.Belongs,
     "Ways of a frame": management.Way,
 }
 FIRMWARE_LOOP: Words = {

@@ -19,7 +19,7 @@ from ringhil.protocol.enums import Bits, Coded
 from ringhil.protocol.registers import FaultBit
 from ringhil.protocol.wire import CensusVerdict, Port, Role
 
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 KEPT = 64  # requests whose answers a card keeps, in case that they are asked again
 COUNTING = 8  # censuses that may be under way for a client
 REPLY = 0x80  # in the type of a reply, beside that of its request
@@ -38,6 +38,9 @@ class Type(Coded):
     SUBSCRIBE = "subscribe", 0x08
     INJECT = "inject", 0x09
     LINE = "line", 0x0A
+    CLIENT_CONTEXT = "client_context", 0x0B
+    FREE_CONTEXT = "free_context", 0x0C
+    KEEP_CONTEXTS = "keep_contexts", 0x0D
     FRAME_EVENT = "frame_event", 0x41
     ROLE_EVENT = "role_event", 0x42
     COUNT_EVENT = "count_event", 0x43
@@ -53,6 +56,9 @@ class Type(Coded):
     SUBSCRIBE_REPLY = "subscribe_reply", REPLY | 0x08
     INJECT_REPLY = "inject_reply", REPLY | 0x09
     LINE_REPLY = "line_reply", REPLY | 0x0A
+    CLIENT_CONTEXT_REPLY = "client_context_reply", REPLY | 0x0B
+    FREE_CONTEXT_REPLY = "free_context_reply", REPLY | 0x0C
+    KEEP_CONTEXTS_REPLY = "keep_contexts_reply", REPLY | 0x0D
     REFUSED = "refused", 0xFF
 
 
@@ -64,6 +70,7 @@ class Capability(Bits):
     EVENTS = 0x0004, "tells of events"
     FAULTS = 0x0008, "injects faults: an emulated card"
     PACED = 0x0010, "its cycles keep to `clock`; otherwise they pass as fast as they can"
+    CONTEXTS = 0x0020, "knows whose contexts are, and destroys those of a client that goes"
 
 
 class EventKind(Bits):
@@ -120,6 +127,14 @@ class LineFault(Coded):
     LINK_ONE_WAY = "link_one_way", 33, "it carries nothing clockwise"
     LINK_BIT_ERRORS = "link_bit_errors", 34, "bits are flipped; value: flits of 65,536"
     LINK_DELAY = "link_delay", 35, "it is slow; value: cycles that each flit takes longer"
+
+
+class Belongs(Coded):
+    """To whom a context belongs that a client has created."""
+
+    CONNECTED = "connected", 0, "to its client: it is destroyed when that goes"
+    KEPT = "kept", 1, "to its client, which is there: it stays when that goes"
+    LEFT = "left", 2, "to nobody: its client has gone"
 
 
 class Injection(Coded):
@@ -217,6 +232,29 @@ MESSAGES = {
         "events" / Int32ub * "that were sent",
         "missed" / Int32ub * "events that were not sent, as the client didn't read",
     ),
+    Type.CLIENT_CONTEXT: _message(
+        Type.CLIENT_CONTEXT, "index" / Int16ub * "from 0, of the contexts that clients have created, by GPU and number"
+    ),
+    Type.CLIENT_CONTEXT_REPLY: _message(
+        Type.CLIENT_CONTEXT_REPLY,
+        "number" / Int16ub * "of such contexts; where `index` isn't below it, all further fields are 0",
+        _GPU,
+        "context" / Int8ub * "number in its GPU",
+        "belongs" / Enum(Int8ub, **Belongs.codes()) * "to whom",
+        "client" / Int32ub * "that created it: of the server, those that create contexts are numbered from 1",
+        "held" / Int32ub * "pages that it holds",
+        "limit" / Int32ub * "pages that it may hold",
+        "name" / GreedyBytes * "of the client, as it said hello",
+    ),
+    Type.FREE_CONTEXT: _message(
+        Type.FREE_CONTEXT, _GPU, "context" / Int8ub * "number in its GPU, of one that a client has created"
+    ),
+    Type.FREE_CONTEXT_REPLY: _message(Type.FREE_CONTEXT_REPLY, "now" / Int64ub * "cycle in which it was gone"),
+    Type.KEEP_CONTEXTS: _message(
+        Type.KEEP_CONTEXTS,
+        "keep" / Int8ub * "1: contexts of this client, those to come as well, stay when it goes; 0: they don't",
+    ),
+    Type.KEEP_CONTEXTS_REPLY: _message(Type.KEEP_CONTEXTS_REPLY, _NOW),
     Type.FRAME_EVENT: _message(
         Type.FRAME_EVENT,
         _GPU,

@@ -316,6 +316,92 @@ class LineReply:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientContextRequest:
+    """client_context: see `management.py`."""
+
+    TYPE: ClassVar[int] = 0x0B
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHH")
+    TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
+
+    id: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClientContextReply:
+    """client_context_reply: see `management.py`."""
+
+    TYPE: ClassVar[int] = 0x8B
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHHHBBIII")
+    TAIL: ClassVar[str] = "name"
+    IN_WORDS: ClassVar[bool] = False
+
+    id: int
+    number: int
+    gpu: int
+    context: int
+    belongs: int
+    client: int
+    held: int
+    limit: int
+    name: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class FreeContextRequest:
+    """free_context: see `management.py`."""
+
+    TYPE: ClassVar[int] = 0x0C
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHHB")
+    TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
+
+    id: int
+    gpu: int
+    context: int
+
+
+@dataclass(frozen=True, slots=True)
+class FreeContextReply:
+    """free_context_reply: see `management.py`."""
+
+    TYPE: ClassVar[int] = 0x8C
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHQ")
+    TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
+
+    id: int
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepContextsRequest:
+    """keep_contexts: see `management.py`."""
+
+    TYPE: ClassVar[int] = 0x0D
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHB")
+    TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
+
+    id: int
+    keep: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepContextsReply:
+    """keep_contexts_reply: see `management.py`."""
+
+    TYPE: ClassVar[int] = 0x8D
+    FIXED: ClassVar[struct.Struct] = struct.Struct(">BHQ")
+    TAIL: ClassVar[str] = ""
+    IN_WORDS: ClassVar[bool] = False
+
+    id: int
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
 class FrameEvent:
     """frame_event: see `management.py`."""
 
@@ -440,6 +526,12 @@ Message = (
     | InjectReply
     | LineRequest
     | LineReply
+    | ClientContextRequest
+    | ClientContextReply
+    | FreeContextRequest
+    | FreeContextReply
+    | KeepContextsRequest
+    | KeepContextsReply
     | FrameEvent
     | RoleEvent
     | CountEvent
@@ -470,6 +562,12 @@ BY_TYPE: dict[int, type[Message]] = {
     InjectReply.TYPE: InjectReply,
     LineRequest.TYPE: LineRequest,
     LineReply.TYPE: LineReply,
+    ClientContextRequest.TYPE: ClientContextRequest,
+    ClientContextReply.TYPE: ClientContextReply,
+    FreeContextRequest.TYPE: FreeContextRequest,
+    FreeContextReply.TYPE: FreeContextReply,
+    KeepContextsRequest.TYPE: KeepContextsRequest,
+    KeepContextsReply.TYPE: KeepContextsReply,
     FrameEvent.TYPE: FrameEvent,
     RoleEvent.TYPE: RoleEvent,
     CountEvent.TYPE: CountEvent,

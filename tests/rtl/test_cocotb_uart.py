@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import rtl_files
 
@@ -18,8 +17,9 @@ def test_uart(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("cocotb_uart", "uart", rtl_files(), simulator=simulator, **QUICK)
 
 
-@pytest.mark.parametrize("simulator", BOTH)
-@pytest.mark.parametrize(("data_bits", "parity"), sampled([(8, 2), (8, 1), (7, 1)], "benches", 3))
+@pytest.mark.slow(part="benches")
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
+@pytest.mark.parametrize(("data_bits", "parity"), [(8, 2), (8, 1), (7, 1)])
 def test_uart_with_parity(data_bits: int, parity: int, simulator: str, ringhil_bench: Callable[..., None]) -> None:
     given = {"DATA_BITS": data_bits, "PARITY": parity, "STOP_BITS": 2}
     ringhil_bench("cocotb_uart_parity", "uart", rtl_files(), simulator=simulator, parameters=given, **QUICK)

@@ -40,8 +40,9 @@ from ringhil.emulator.serial.words import (
 )
 from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
-from ringhil.protocol.wire import Port
+from ringhil.protocol.wire import CONTEXTS, Port
 
+_RECORDED = "replay://"
 _ENDLESS = 1e9  # seconds
 T = TypeVar("T")
 
@@ -125,14 +126,18 @@ command.add_command(check)
 @_json
 @click.pass_context
 def info(context: click.Context, as_json: bool) -> None:
-    """Show what the card is, and what it can do."""
+    """Show what the card is, what it can do, and how much of its clock the ring keeps, if it has one to keep."""
     with _open(context) as card:
-        found = asdict(card.info)
+        kept = card.kept() if not context.obj[0].startswith(_RECORDED) else None  # there is nobody to be measured
+        found = {**asdict(card.info), "kept": kept if kept is None else float(f"{kept:.3g}")}
     if as_json:
         click.echo(json.dumps(found))
         return
     for name, value in found.items():
-        click.echo(f"{name:13}{', '.join(value) if isinstance(value, tuple) else value}")
+        shown = ", ".join(value) if isinstance(value, tuple) else value
+        if name == "kept":
+            shown = "not measured" if kept is None else f"{100 * kept:.3g} % of its clock"
+        click.echo(f"{name:13}{shown}")
 
 
 @command.command("census")
@@ -231,6 +236,52 @@ def watch(context: click.Context, events: int, number: int | None, seconds: floa
             say(line)
             if n == number:
                 return
+
+
+@command.command("contexts")
+@click.option(
+    "--free",
+    "places",
+    nargs=2,
+    multiple=True,
+    metavar="GPU CONTEXT",
+    help="Destroy this one; may be given several times.",
+)
+@click.option("--free-all", is_flag=True, help="Destroy all of them.")
+@_json
+@click.pass_context
+def contexts(context: click.Context, places: tuple[tuple[str, str], ...], free_all: bool, as_json: bool) -> None:
+    """List the contexts of GPUs that programs at a management port have created, or destroy them.
+
+    A program's contexts go when its connection ends, unless it has asked for them to stay.
+    """
+    with _open(context) as card:
+        with _usage("--free"):
+            wanted = [(gpu_of(gpu, card.info.name), _context_number(number)) for gpu, number in places]
+        found = card.contexts()
+        if free_all:
+            wanted += [(each.gpu, each.context) for each in found if (each.gpu, each.context) not in wanted]
+        for gpu, number in wanted:
+            cycle = card.free_context(gpu, number)
+            say(f"context {number} of {card.info.name}.{gpu} was destroyed at cycle {cycle}", err=as_json)
+        found = card.contexts() if wanted else found
+        name = card.info.name
+    if as_json:
+        click.echo(json.dumps([asdict(each) for each in found]))
+    elif found:
+        table = Table("gpu", "context", "held", "limit", "client", "name", "belongs", box=None, pad_edge=False)
+        for each in found:
+            numbers = (each.context, each.held, each.limit, each.client)
+            table.add_row(f"{name}.{each.gpu}", *map(str, numbers), Text(each.name), each.belongs)
+        output().print(table)
+    elif not wanted:
+        say("no client has a context")
+
+
+def _context_number(text: str) -> int:
+    if text.isascii() and text.isdecimal() and int(text) < CONTEXTS:
+        return int(text)
+    raise ValueError(f"context {text!r}: allowed are 0 .. {CONTEXTS - 1}")
 
 
 @command.command("record")

@@ -28,8 +28,8 @@ from typing import Any, NoReturn
 
 import click
 
-from ringhil.emulator.documents import one_line, printable
-from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.documents import one_line
+from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.front.log import configure
 from ringhil.emulator.terminated import Terminated
 

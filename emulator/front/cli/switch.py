@@ -16,7 +16,7 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import json_option, seed_option
 from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.switch_page import page
-from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies
+from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies, show_switches
 from ringhil.emulator.front.cli.written import must_be_writable, write_page
 from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
@@ -155,9 +155,10 @@ def _document(scenario: Scenario, played: PlayedPolicies) -> dict[str, Any]:
 
 
 def show(scenario: Scenario, played: PlayedPolicies, console: Console) -> None:
-    """A line for each policy, what failed, and the verdict."""
+    """A line for each policy, what failed, each switch, figures of all of them, and the verdict."""
     console.print(f"[bold]{escape(scenario.name)}[/bold]  seed {scenario.seed}")
     show_policies(played.outcomes, console)
+    show_switches(played.outcomes, console)
     show_verdict(played.verdict, played.failures, played.not_judged, console)
 
 

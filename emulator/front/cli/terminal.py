@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from ringhil.emulator.documents import printable
+from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stdout
 from ringhil.emulator.pages import visible
 

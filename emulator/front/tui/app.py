@@ -17,7 +17,8 @@ from textual.widgets import Static
 from ringhil.emulator.debug.commands import in_words
 from ringhil.emulator.debug.items import decoded
 from ringhil.emulator.debug.session import FrameOnLink
-from ringhil.emulator.documents import one_line, printable
+from ringhil.emulator.documents import one_line
+from ringhil.emulator.errors import printable
 from ringhil.emulator.front.tui import frame, rings
 from ringhil.emulator.front.tui.asking import CommandLine, Completions
 from ringhil.emulator.front.tui.desk import Desk, Looked, Open, Unanswered

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from ringhil.emulator.debug.items import RecordedItem, decoded, details, difference
 from ringhil.emulator.debug.session import FrameOnLink
-from ringhil.emulator.documents import printable
+from ringhil.emulator.errors import printable
 from ringhil.emulator.front.tui.words import flow, folded, in_line
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ringhil.emulator.documents import printable
+from ringhil.emulator.errors import printable
 from ringhil.emulator.trace.recording import RecordedEvent, Recording
 
 _KINDS = ("Struck", "Elected", "Deposed", "FirmwareStopped", "FirmwareLost", "NodeLost")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ringhil.emulator.debug.items import RecordedItem, decoded, said
-from ringhil.emulator.documents import printable
+from ringhil.emulator.errors import printable
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS
 

@@ -30,6 +30,7 @@ from ringhil.protocol.wire import CONTEXTS, FLIT_BYTES, AckStatus, Compute, Resu
 Then = Callable[[Reply], None]
 _MORE = 8  # times as long as the first attempt may one take at most
 _MOST = 30  # attempts without an answer, after which nobody waits any more
+_HIGHEST = 0xFFFF0000  # unit of somebody else's behind which a command may follow
 _AGAIN = (AckStatus.BUSY, AckStatus.INCOMPLETE)  # it has reached nobody: a segment was lost
 
 
@@ -45,6 +46,7 @@ class _Asked:
     refused: int = 0  # as running, when nothing runs that anybody waits for
     looks: int = 0  # planned: only the last one counts
     unsent: bool = False  # the last attempt had nowhere to go
+    above: int = 0  # its unit must be higher: that of somebody else's last command to this context
 
 
 @dataclass(slots=True)
@@ -68,19 +70,23 @@ class Driver:
         self._others: set[ContextRef] = set()  # contexts to which somebody else has spoken
         self._number = 0
         self.resent = 0
+        self.on_other: Callable[[Result | Acknowledgement], None] = lambda message: None
+        self.on_counted: Callable[[CardView], None] = lambda card: None
 
-    def ask(self, place: ContextRef, command: Command, then: Then) -> None:
-        """Have a command carried out; `then` gets its answer, a launch's when it is over."""
-        if self._is_lost(place.on):
+    def ask(self, place: ContextRef, command: Command, then: Then, *, above: int = 0) -> None:
+        """Have a command carried out; `then` gets its answer, a launch's when it is over. `above`: the last unit's
+        number that somebody else has given this context; behind the last numbers nothing can follow: it is lost."""
+        if self.is_lost(place.on) or above >= _HIGHEST:
             self._port.after(1, partial(then, LOST))
             return
-        self._line(place).waiting.append(_Asked(place, command, then))
+        self._line(place).waiting.append(_Asked(place, command, then, above=above))
         self._next(place)
 
     def mail(self, message: Result | Acknowledgement) -> None:
-        """A GPU has answered. What nobody waits for is passed over."""
+        """A GPU has answered. What nobody waits for here is somebody else's."""
         asked = self._asked.get(message.unit)
         if asked is None or (message.source_card, message.source) != (asked.place.card, asked.place.gpu):
+            self.on_other(message)
             return
         try:
             answer = answer_of(message)
@@ -109,13 +115,19 @@ class Driver:
 
     def counted(self, card: CardView) -> None:
         """These are its members now: the contexts of others are lost."""
-        gone = [place for place in self._lines if place.card == card.number and self._is_lost(place.on)]
+        gone = [place for place in self._lines if place.card == card.number and self.is_lost(place.on)]
         for place in gone:
             self._give_up(place)
         for line in [self._lines.pop(place) for place in gone]:
             self._lose(line)
         for gpu in range(card.size):
             self._clear((card.number, gpu))
+        self.on_counted(card)
+
+    def is_lost(self, gpu: Gpu) -> bool:
+        """Its card is counted without it."""
+        members = self._cards[gpu[0]].members
+        return bool(members) and gpu[1] not in members
 
     def give_up(self, place: ContextRef) -> None:
         """Nobody uses this context any more: it is destroyed as soon as its GPU can be asked for that."""
@@ -177,10 +189,17 @@ class Driver:
             self._send_new(asked)
 
     def _send_new(self, asked: _Asked) -> None:
-        asked.unit, asked.attempt, asked.heard = unit_of(self._number), 0, 0
-        self._number += 1
+        asked.unit, asked.attempt, asked.heard = self._next_unit(asked.above), 0, 0
         self._asked[asked.unit] = asked
         self._send(asked)
+
+    def _next_unit(self, above: int) -> int:
+        if unit_of(self._number) > above:
+            self._number += 1
+            above = unit_of(self._number - 1) - 1
+        while above + 1 in self._asked:
+            above += 1
+        return above + 1
 
     # ------------------------------------------------------------------------------------------------- what is given up
 
@@ -205,14 +224,9 @@ class Driver:
         for asked in lost:
             self._end(asked, LOST)
 
-    def _is_lost(self, gpu: Gpu) -> bool:
-        """Its card is counted without it."""
-        members = self._cards[gpu[0]].members
-        return bool(members) and gpu[1] not in members
-
     def _clear(self, gpu: Gpu) -> None:
         """Destroy what is left there, all of it at once, unless it is lost."""
-        for place, key in [] if self._is_lost(gpu) else [*self._leftovers.on(gpu).items()]:
+        for place, key in [] if self.is_lost(gpu) else [*self._leftovers.on(gpu).items()]:
             line = self._line(place)
             if line.out is None:
                 line.out = asked = _Asked(place, Command(Compute.DESTROY, key), partial(self._cleared, place))

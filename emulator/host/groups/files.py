@@ -106,7 +106,7 @@ def _asked(
 
 
 def _held(tree: "GroupTree", group: ProcessGroup, then: Callable[[str], None]) -> None:
-    pages = 0
+    pages = 0 if group.parent is not None else tree.held_outside()
 
     def heard(context: Context, answers: list[Reply]) -> None:
         nonlocal pages
@@ -162,7 +162,9 @@ def _contexts(tree: "GroupTree", group: ProcessGroup, then: Callable[[str], None
 FILES = {
     "cgroup.procs": GroupFile("process ids, a line each; written: this process comes", _processes, _move, root=True),
     "gpu.memory.max": GroupFile("bytes of each GPU that it may hold; `max`", _given(_memory), _set_memory),
-    "gpu.memory.current": GroupFile("bytes that it holds, of all GPUs", _held, root=True),
+    "gpu.memory.current": GroupFile(
+        "bytes that it holds, of all GPUs; the root: programs outside, too", _held, root=True
+    ),
     "gpu.slice": GroupFile("microseconds in a row while others wait; `default`", _given(_slice), _set_slice),
     "gpu.priority": GroupFile("0 to 255, the highest is served first; `default`", _given(_priority), _set_priority),
     "gpu.stat": GroupFile("what its contexts have had of the GPUs", _stat, root=True),

@@ -48,6 +48,7 @@ class GroupTree:
         self.units, self.gpu_name = units, gpu_name
         self.governor = Governor(port, driver, self.root)
         self.host_processes: HostProcesses | None = None
+        self.held_outside: Callable[[], int] = lambda: 0  # pages of contexts that drivers outside have created
         self.on_changed: Callable[[], None] = lambda: None  # somebody has written to a file
         self._members: dict[int, GroupMember] = {}
         self._next_pid = FIRST_PID
@@ -58,10 +59,14 @@ class GroupTree:
     def join(self, name: str, path: str) -> GroupMember:
         """A process begins in a group."""
         group = self.group(path)
-        member = GroupMember(self._next_pid, name, group)
-        self._next_pid += 1
+        member = GroupMember(self.next_pid(), name, group)
         self._members[member.pid] = group.members[member.pid] = member
         return member
+
+    def next_pid(self) -> int:
+        """The number of the next process, which nobody else gets."""
+        self._next_pid += 1
+        return self._next_pid - 1
 
     def ask(self, member: GroupMember, place: ContextRef, command: Command, then: Then) -> None:
         """Have a process's command carried out by a GPU."""

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.errors import RinghilError, printable
 
 _SHOWN_CHARACTERS = 60
 
@@ -25,13 +25,6 @@ class ScenarioError(RinghilError, ValueError):
     def __str__(self) -> str:
         position = "" if self.line is None else f":{self.line}:{self.column}"
         return f"{printable(self.path)}{position}: {printable(self.problem)}"
-
-
-def printable(text: str) -> str:
-    """`text` with everything that could break or hide the line escaped."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def quoted(text: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, printable, quoted
+from ringhil.emulator.errors import printable
+from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted
 
 Loc = tuple[str | int, ...]
 

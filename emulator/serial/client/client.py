@@ -25,12 +25,13 @@ from ringhil.emulator.serial.words import RingCensus, address_of
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import MessageError, decode, encode
 from ringhil.protocol.line.framing import Damaged, Unwrapper, wrap
-from ringhil.protocol.line.management import MAJOR, MINOR, Capability, Injection, LineFault, Refusal
+from ringhil.protocol.line.management import MAJOR, MINOR, Belongs, Capability, Injection, LineFault, Refusal
 from ringhil.protocol.wire import Port
 
 TRIES = 4
 _COUNTING = 10.0  # seconds for a census
 _MOST_EVENTS = 10_000  # kept for whoever asks later; the oldest go
+_MEASURED = 0.5  # seconds in which a ring's speed is measured
 _SHOWN = 24  # bytes of nonsense in a message
 R = TypeVar("R", bound=m.Message)
 
@@ -60,6 +61,20 @@ class Info:
     clock: int
     serial: int
     now: int
+
+
+@dataclass(frozen=True)
+class ClientContext:
+    """A context of a GPU that a client has created. `client`: its number in the order in which they came, `name`: as
+    it said hello. `held` and `limit`: pages."""
+
+    gpu: int
+    context: int
+    belongs: str
+    client: int
+    name: str
+    held: int
+    limit: int
 
 
 @dataclass
@@ -125,6 +140,17 @@ class CardClient:
         """Returns the card's present cycle."""
         return self._ask(m.TimeRequest(self._next()), m.TimeReply).now
 
+    def kept(self, seconds: float = _MEASURED) -> float | None:
+        """Returns how much of its clock the ring keeps, 1 for all of it, measured for so many seconds. None: its cycles
+        keep to no clock. Raises CardError."""
+        if Capability.PACED.name.lower() not in self.info.capabilities or not self.info.clock:
+            return None
+        began, first = self._time(), self.now()
+        coming = [*self.events(seconds)]
+        took, cycles = self._time() - began, self.now() - first
+        self._events.extendleft(reversed(coming))  # they are for who asks later
+        return cycles / took / self.info.clock if took > 0 else None
+
     def read(self, gpu: int, register: str | int) -> int:
         """Returns the value of a register of a GPU's node, by name or address. Raises CardError, and RefusedError."""
         return self._ask(m.ReadRequest(self._next(), gpu, _address(register)), m.ReadReply).value
@@ -162,6 +188,28 @@ class CardClient:
         """Returns what the line has carried, as the card sees it."""
         return self._ask(m.LineRequest(self._next()), m.LineReply)
 
+    def contexts(self) -> list[ClientContext]:
+        """Returns the contexts that clients of this card have created, by GPU and number. Raises RefusedError on a
+        card that doesn't know."""
+        found = list[ClientContext]()
+        while True:
+            each = self._ask(m.ClientContextRequest(self._next(), len(found)), m.ClientContextReply)
+            if len(found) >= each.number:
+                return found
+            name = _printable(each.name)
+            belongs = _belongs(each.belongs)
+            found.append(ClientContext(each.gpu, each.context, belongs, each.client, name, each.held, each.limit))
+
+    def free_context(self, gpu: int, context: int) -> int:
+        """Destroys a context that a client has created, and waits until its GPU says so. Returns the cycle. Raises
+        RefusedError when there is none, or its GPU doesn't answer."""
+        asked = m.FreeContextRequest(self._next(), gpu, context)
+        return self._ask(asked, m.FreeContextReply, _COUNTING).now
+
+    def keep_contexts(self, keep: bool = True) -> None:
+        """Makes the contexts of this client stay when it goes, or not."""
+        self._ask(m.KeepContextsRequest(self._next(), int(keep)), m.KeepContextsReply)
+
     def exchange(self, request: bytes, *, timeout: float | None = None) -> m.Message:
         """Sends a request, given as it goes over the line, under a new id, and returns its answer. A refusal is an
         answer. Raises SilentError when no answer comes."""
@@ -193,7 +241,7 @@ class CardClient:
         if reply.major != MAJOR:
             raise CardError(f"the card speaks version {version} of the protocol; this program speaks {MAJOR}.{MINOR}")
         capabilities = tuple(bit.name.lower() for bit in Capability if reply.capabilities & bit)
-        name = "".join(c if c.isprintable() else "\ufffd" for c in reply.name.decode(errors="replace"))
+        name = _printable(reply.name)
         return Info(name, version, reply.card, reply.gpus, capabilities, reply.clock, reply.serial, reply.now)
 
     def _inject(self, injection: Injection, fault: LineFault, gpu: int, value: int) -> int:
@@ -274,6 +322,17 @@ class CardClient:
         if self._told:
             return f"{tries}: {self._told} events of a ringhil card came"
         return f"{tries}: {self._heard} bytes came, and no message of a ringhil card"
+
+
+def _printable(name: bytes) -> str:
+    return "".join(c if c.isprintable() else "\ufffd" for c in name.decode(errors="replace"))
+
+
+def _belongs(code: int) -> str:
+    try:
+        return str(Belongs.of(code))
+    except ValueError as error:
+        raise CardError(f"the card's context is none: {error}") from None
 
 
 def _census(reply: m.CensusReply | m.LastCensusReply) -> RingCensus:

@@ -7,7 +7,8 @@ from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.events.firmware import FirmwareSaid
 from ringhil.emulator.events.hardware import FrameSeen, FromFirmware, ToCpu
 from ringhil.emulator.events.server import LossOver, PassedOn, Struck
-from ringhil.emulator.host.contexts.command import ContextRef, is_command
+from ringhil.emulator.host.contexts.command import ContextRef, Reply, is_command
+from ringhil.emulator.host.contexts.outside import OutsideClient, OutsideContext
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef, TimelineEvent
 from ringhil.emulator.scenario.file.faults import FAULTS, PARAMETERS, FaultTarget
 from ringhil.emulator.serial.line.noise import LineFaults
@@ -17,7 +18,7 @@ from ringhil.firmware.observations import Deposed, Elected
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Acknowledgement, Frame, Report, Result, Work
 from ringhil.protocol.line import messages as m
-from ringhil.protocol.line.management import EventKind, Injection, LineFault, Refusal, Way
+from ringhil.protocol.line.management import Belongs, EventKind, Injection, LineFault, Refusal, Way
 from ringhil.protocol.line.messages import InjectRequest
 from ringhil.protocol.registers import REGISTERS
 from ringhil.protocol.wire import CensusVerdict, Compute, Port
@@ -131,8 +132,13 @@ class ManagedCard:
         """The present cycle."""
         return self._server.kernel.now
 
-    def carry_out(self, request: m.Message, answer: Answer) -> None:
-        """Do what is asked, and answer: at once, a write when it holds, a census when it is over. Raises NotDone."""
+    def gone(self, client: OutsideClient) -> None:
+        """A client has gone, and so do its contexts."""
+        self._server.outside.gone(client)
+
+    def carry_out(self, request: m.Message, answer: Answer, client: OutsideClient) -> None:
+        """Do what a client asks, and answer: at once, a write when it holds, a census when it is over, the destruction
+        of a context when its GPU has said so. Raises NotDone."""
         match request:
             case m.TimeRequest():
                 answer(m.TimeReply(request.id, self.now))
@@ -151,11 +157,20 @@ class ManagedCard:
                     raise NotDone(Refusal.NOT_COUNTED, "no census has been accepted since power-up")
                 answer(_as(m.LastCensusReply, request.id, self._last))
             case m.SendRequest():
-                self._send(request)
+                self._send(request, client)
                 answer(m.SendReply(request.id, self.now))
             case m.InjectRequest():
                 self._server.strike([self._injections.event(request, self.now)])
                 answer(m.InjectReply(request.id, self.now))
+            case m.ClientContextRequest():
+                answer(self._context(request))
+            case m.FreeContextRequest():
+                self._free_context(request, answer)
+            case m.KeepContextsRequest():
+                if request.keep > 1:
+                    raise NotDone(Refusal.BAD_VALUE, f"keep: found {request.keep}; allowed are 0 and 1")
+                client.keeps = bool(request.keep)
+                answer(m.KeepContextsReply(request.id, self.now))
             case _:
                 raise NotDone(Refusal.UNKNOWN_TYPE, f"{type(request).__name__} is no request")
 
@@ -190,7 +205,7 @@ class ManagedCard:
     def _is_entry(self, gpu: int) -> bool:
         return self._server.counts(self._first + gpu)
 
-    def _send(self, request: m.SendRequest) -> None:
+    def _send(self, request: m.SendRequest, client: OutsideClient) -> None:
         cell = self._cell(request.gpu)
         if request.port not in _PORTS.values():
             raise NotDone(Refusal.BAD_VALUE, f"port {request.port}: allowed are {', '.join(map(str, _PORTS.values()))}")
@@ -199,11 +214,11 @@ class ManagedCard:
         except codec.FrameError as error:
             raise NotDone(Refusal.BAD_VALUE, f"this is no frame: {error}") from None
         if frame.KIND in (kind.code for kind in wire.DATA_KINDS):
-            self._pass_on(request, frame)
+            self._pass_on(request, frame, client)
         else:
             self._server.kernel.send_mail(cell, request.port, request.frame)
 
-    def _pass_on(self, request: m.SendRequest, frame: Frame) -> None:
+    def _pass_on(self, request: m.SendRequest, frame: Frame, client: OutsideClient) -> None:
         """Passes on a command to a context, or a part of one. Its sender is a driver beside the CPU's own."""
         if not isinstance(frame, Work) or frame.compute == Compute.DIGEST.code or not is_command(frame.unit):
             text = "of the data channel only commands to contexts are sent for others, numbered from 0x80000000"
@@ -218,7 +233,39 @@ class ManagedCard:
             raise NotDone(Refusal.NO_ENTRY_GPU, f"GPU {request.gpu} is not the entry GPU now")
         self._server.observations.tell(PassedOn(self.now, self.number, frame.destination, frame.context))
         place = ContextRef(self.number, frame.destination, frame.context)
+        self._server.outside.sent(client, place, frame)
         self._server.cpu.driver.pass_on(view, place, request.frame)
+
+    def _outside(self) -> list[OutsideContext]:
+        return [each for each in self._server.outside if each.place.card == self.number]
+
+    def _context(self, request: m.ClientContextRequest) -> m.ClientContextReply:
+        found = self._outside()
+        if request.index >= len(found):
+            return m.ClientContextReply(request.id, len(found), 0, 0, 0, 0, 0, 0)
+        each = found[request.index]
+        belongs = Belongs.LEFT if not each.client.here else Belongs.KEPT if each.client.keeps else Belongs.CONNECTED
+        place, client = each.place, each.client
+        about = (place.gpu, place.context, belongs.code, client.number, each.held, each.limit)
+        return m.ClientContextReply(request.id, len(found), *about, client.name.encode())
+
+    def _free_context(self, request: m.FreeContextRequest, answer: Answer) -> None:
+        self._cell(request.gpu)
+        where = f"context {request.context} of GPU {request.gpu}"
+        found = self._server.outside.find(ContextRef(self.number, request.gpu, request.context))
+        if found is None:
+            raise NotDone(Refusal.BAD_VALUE, f"{where}: no client has created it")
+        if found.leaving:
+            raise NotDone(Refusal.BUSY, f"{where} is being destroyed already")
+
+        def then(reply: Reply) -> None:
+            if reply.status is None:
+                text = f"{where}: its GPU gives no answer".encode()
+                answer(m.RefusedReply(request.id, Refusal.NO_ENTRY_GPU.code, text))
+            else:
+                answer(m.FreeContextReply(request.id, self.now))
+
+        self._server.outside.destroy(found, then)
 
     # ---------------------------------------------------------------------------------------------- events
 

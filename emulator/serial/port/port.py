@@ -7,6 +7,8 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ringhil.emulator.errors import printable
+from ringhil.emulator.host.contexts.outside import OutsideClient
 from ringhil.emulator.serial.line import BITS
 from ringhil.emulator.serial.port.managed_card import Answer, ManagedCard, NotDone
 from ringhil.emulator.serial.port.terminal import Terminal
@@ -32,7 +34,7 @@ _MOST_UNREAD = 4096  # requests that wait for a write to hold
 _MOST_TYPED = 4096  # bytes that do, behind a person's
 _REQUESTS = tuple(kind.code for kind in REQUESTS)
 _KNOWN_EVENTS = sum(EventKind)
-_CAPABILITIES = Capability.CENSUS | Capability.SEND | Capability.EVENTS | Capability.FAULTS
+_CAPABILITIES = Capability.CENSUS | Capability.SEND | Capability.EVENTS | Capability.FAULTS | Capability.CONTEXTS
 _32_BITS = 0xFFFFFFFF
 _LONGEST_NAME = 64  # bytes
 
@@ -112,12 +114,16 @@ class ManagementPort:
         # not hear: it is not done twice.
         self._asked: OrderedDict[int, _Asked] = OrderedDict()
         self.counts = LineCounts()
+        self._client = OutsideClient()
         self._terminal = Terminal(card.card, self._typed, self._say)
         card.followers.append(self._follow)
 
-    def close(self) -> None:
-        """Forgets the client, which has gone: requests that wait are not carried out."""
+    def close(self, *, frees: bool = True) -> None:
+        """Forgets the client, which has gone: requests that wait are not carried out, and its contexts are destroyed
+        (`frees`)."""
         self._card.followers.remove(self._follow)
+        if frees:
+            self._card.gone(self._client)
         self._session += 1
         for waiting in (self._coming, self._unread, self._terminal.keys):
             waiting.clear()
@@ -235,7 +241,7 @@ class ManagementPort:
             case m.CensusRequest():
                 self._count(request, answered)
             case _:
-                self._card.carry_out(request, answered)
+                self._card.carry_out(request, answered, self._client)
 
     def _write(self, request: m.WriteRequest, answer: Answer) -> None:
         def written(reply: m.Message) -> None:
@@ -243,7 +249,7 @@ class ManagementPort:
             answer(reply)
             self._work()
 
-        self._card.carry_out(request, written)
+        self._card.carry_out(request, written, self._client)
         self._writing = True
 
     def _count(self, request: m.CensusRequest, answer: Answer) -> None:
@@ -255,7 +261,7 @@ class ManagementPort:
             self._counting -= 1
             answer(reply)
 
-        self._card.carry_out(request, counted)
+        self._card.carry_out(request, counted, self._client)
         self._counting += 1
 
     def _hello(self, request: m.HelloRequest) -> None:
@@ -263,6 +269,8 @@ class ManagementPort:
         if len(request.name) > _LONGEST_NAME:
             raise NotDone(Refusal.BAD_LENGTH, f"name: {len(request.name)} bytes; allowed are {_LONGEST_NAME}")
         self._session += 1
+        self._card.gone(self._client)
+        self._client = OutsideClient(printable(request.name.decode(errors="replace")))
         self._asked.clear()
         self._events = self._untold = 0
         self._out.forget()

@@ -72,6 +72,7 @@ class Closed(SessionRow):
     client: _Client
     closed: Literal[True]
     left: Annotated[int, Field(ge=0)] | None = None
+    frees: Literal[True] | None = None  # its contexts; before there was this, none were
 
 
 ClientRow = Opened | In | Out | Closed
@@ -108,7 +109,7 @@ class NotedPort:
 
     def close(self) -> None:
         """Ends the port of a client that has gone."""
-        self._write(closed=True, left=self._port.waiting)
+        self._write(closed=True, left=self._port.waiting, frees=True)
         self._port.close()
 
     def _write(self, **what: object) -> None:
@@ -151,8 +152,8 @@ class ClientsAgain:
             case Closed():
                 del self._ports[row.client]
                 left = port.waiting
-                self._note(row, {"closed": True, "left": left})
-                port.close()
+                self._note(row, {"closed": True, "left": left, **({"frees": True} if row.frees else {})})
+                port.close(frees=bool(row.frees))
                 if row.left is not None and left != row.left:
                     shown = _shown(port.take(left))
                     return f"{_place(row)}: found {left} bytes that wait for it, recorded {row.left}: {shown}"

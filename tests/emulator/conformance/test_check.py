@@ -95,7 +95,7 @@ def test_a_result_that_stands_still_when_its_gpu_fails_is_named(tmp_path: Path) 
     assert len(Stimulus.read(verdict.stimulus).actions) <= 12
 
 
-@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+@pytest.mark.parametrize("simulator", [pytest.param("verilator", marks=pytest.mark.slow(part="bugs")), "icarus"])
 def test_an_assertion_inside_the_rtl_is_reported(simulator: Simulator, tmp_path: Path) -> None:
     """A sender that doesn't wait for a credit."""
     if simulator == "icarus" and shutil.which("iverilog") is None:

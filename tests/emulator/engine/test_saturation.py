@@ -110,7 +110,7 @@ def saturate(library: Library, cycles: int, far: bool) -> tuple[Traffic, NDArray
     return traffic, flits / (cycles - 4 * CHUNK)
 
 
-@pytest.mark.parametrize("cycles", [60_000, pytest.param(1_000_000, marks=pytest.mark.slow(part="engine"))])
+@pytest.mark.parametrize("cycles", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow(part="engine"))])
 def test_all_to_the_other_half_of_the_chain(cells: Library, cycles: int) -> None:
     traffic, load = saturate(cells, cycles, True)
     assert traffic.wrong == 0
@@ -119,7 +119,7 @@ def test_all_to_the_other_half_of_the_chain(cells: Library, cycles: int) -> None
     assert min(middle) >= 0.9
 
 
-@pytest.mark.parametrize("cycles", [60_000, pytest.param(1_000_000, marks=pytest.mark.slow(part="engine"))])
+@pytest.mark.parametrize("cycles", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow(part="engine"))])
 def test_everybody_to_everybody(cells: Library, cycles: int) -> None:
     traffic, load = saturate(cells, cycles, False)
     assert traffic.wrong == 0

@@ -38,7 +38,7 @@ def test_each_is_found_by_its_rules_and_no_other(name: str, compiled: Compiled) 
     assert tuple(each.rule for each in found(compiled.wrong(name, MISTAKES[name]))) == MISTAKES[name].rules
 
 
-@pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 2))
+@pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 3))
 def test_each_is_found_by_its_rules(name: str, compiled: Compiled) -> None:
     broken = found(compiled.wrong(name, MISTAKES[name]), MISTAKES[name].rules)
     assert tuple(each.rule for each in broken) == MISTAKES[name].rules

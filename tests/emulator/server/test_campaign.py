@@ -14,7 +14,7 @@ from ringhil.emulator.judge.outcome import Outcome
 from .campaign import KINDS, case
 
 SINGLE, PAIR = 500, 50  # runs
-SINGLE_SAMPLE = 4
+SINGLE_SAMPLE = 3
 PAIRS = [*product(KINDS, KINDS)]
 SAMPLE = 7  # every so many-th pair, once
 

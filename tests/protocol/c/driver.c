@@ -1,6 +1,6 @@
 /* Applications on a card at a port: commands from standard input, one a line, what became of each on standard output.
  * `create APPLICATION LIMIT SLICE`, `configure` likewise; `allocate`, `free`, `launch`, `query` APPLICATION AMOUNT; `copy`
- * APPLICATION PAGE BYTES; `wait`, `cancel`, `destroy` APPLICATION; `fault FAULT GPU VALUE`, `end FAULT GPU`. An
+ * APPLICATION PAGE BYTES; `wait`, `cancel`, `destroy` APPLICATION; `fault FAULT GPU VALUE`, `end FAULT GPU`; `keep 1`. An
  * application is a digit: it uses the context of that number, on the GPU on the command line. */
 #include "ringhil_driver.h"
 
@@ -129,6 +129,11 @@ int main(int argc, char **argv) {
         if (!strcmp(what, "fault") || !strcmp(what, "end")) {
             uint8_t injection = what[0] == 'f' ? RH_INJECTION_SET : RH_INJECTION_CLEAR;
             if (rh_inject(&driver.client, injection, (uint8_t)n, (uint16_t)a, (uint32_t)b) != RH_OK)
+                return 4;
+            continue;
+        }
+        if (!strcmp(what, "keep")) {
+            if (rh_keep_contexts(&driver.client, (uint8_t)n) != RH_OK)
                 return 4;
             continue;
         }

@@ -1,10 +1,13 @@
 """The driver in C at the port of an emulated card: what applications are told is what the one in Python tells them."""
 
+import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.command import ringhil
 from tests.emulator.serial.served import Served
 
 from ringhil.protocol.line.management import LineFault
@@ -58,7 +61,7 @@ def test_memory_that_one_wants_costs_another_nothing(served: Served, program: Pa
         greedy.stdin.flush()
         assert greedy.stdout is not None
         assert greedy.stdout.readline().endswith("done\n")
-        said, _ = by_c(program, ports[0], one[:2])
+        said, _ = by_c(program, ports[0], ["keep 1", *one[:2]])
         greedy.stdin.write("\n".join(other[1:]))
         greedy.stdin.close()
         said, _ = by_c(program, ports[0], one[2:])
@@ -93,3 +96,41 @@ def test_a_gpu_that_fails_is_said_to_be_lost(served: Served, program: Path) -> N
     script = ["create 1 60", "launch 1 4000000000", f"fault {dead} 4", "wait 1", "allocate 1 1", f"end {dead} 4"]
     said, _ = by_c(program, served.ports["a"][0], script, gpu=4)
     assert said[2:] == [LOST, LOST]
+
+
+def test_a_program_that_is_killed_leaves_nothing_and_replays(tmp_path: Path, program: Path) -> None:
+    """Its contexts are listed while it is there; the next program on its line, any command, ends them. Those that are
+    to stay are freed by hand."""
+    record = tmp_path / "session"
+    with Served(tmp_path, SERVER, "--listen", "pty", "--listen", "pty", "--record", str(record)) as served:
+        port, other = served.ports["a"]
+        command = [program, port, str(GPU), str(PATIENCE)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killed:
+            assert killed.stdin is not None
+            assert killed.stdout is not None
+            killed.stdin.write("create 1 60\nallocate 1 50\nlaunch 1 4000000000\ncreate 2 5\n")
+            killed.stdin.flush()
+            assert [killed.stdout.readline().split()[0] for _ in range(4)] == ["0"] * 4
+            rows = json.loads(ringhil("card", other, "contexts", "--json").stdout)
+            assert [tuple(row.values()) for row in rows] == [
+                (GPU, 1, "connected", 1, "applications", 50, 60),
+                (GPU, 2, "connected", 1, "applications", 0, 5),
+            ]
+            killed.kill()
+        said, _ = by_c(program, port, ["keep 1", "create 1 80", "allocate 1 80"])
+        assert [each[0] for each in said] == ["done", "done"]
+        assert ringhil("card", other, "contexts").stdout.split()[7:] == [
+            *(f"a.{GPU}", "1", "80", "80"),
+            *("2", "applications", "kept"),
+        ]
+        assert ringhil("card", other, "contexts", "--free", f"a.{GPU}", "1").stdout.startswith(
+            f"context 1 of a.{GPU} was destroyed at cycle "
+        )
+        assert ringhil("card", other, "contexts").stdout == "no client has a context\n"
+        wrong = ringhil("card", other, "contexts", "--free", "a.2", "16")
+        assert (wrong.returncode, wrong.stderr.splitlines()[-1]) == (
+            2,
+            "ringhil card URL contexts: --free: context '16': allowed are 0 .. 15",
+        )
+        assert served.end(signal.SIGINT) == (0, "")
+    assert ringhil("replay", record).stdout.startswith("identical: ")

@@ -9,6 +9,7 @@ import pytest
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.events.hardware import FromFirmware
 from ringhil.emulator.host.contexts.command import Command
+from ringhil.emulator.host.contexts.outside import OutsideClient
 from ringhil.emulator.host.work import segments
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.serial.port.managed_card import ManagedCard, NotDone
@@ -41,8 +42,8 @@ def test_one_asked_for_during_a_round_is_of_the_next(late: int) -> None:
     server.run_to(begun[-1] + late)
     asked = server.kernel.now
     fault = m.InjectRequest(1, Injection.SET.code, LineFault.DEAD.code, 1, 0)
-    card.carry_out(fault, answers.append)
-    card.carry_out(m.CensusRequest(2), answers.append)
+    card.carry_out(fault, answers.append, OutsideClient())
+    card.carry_out(m.CensusRequest(2), answers.append, OutsideClient())
     server.run_to(asked + 4000)
     (reply,) = [each for each in answers if isinstance(each, m.CensusReply)]
     assert reply.sent_at >= asked
@@ -82,7 +83,7 @@ def test_a_command_goes_the_way_of_the_cpu_and_its_answer_is_told(begun: tuple[L
 
     card.followers.append(follow)
     answers = list[m.Message]()
-    card.carry_out(m.SendRequest(1, 0, Port.CPU.code, frame()), answers.append)
+    card.carry_out(m.SendRequest(1, 0, Port.CPU.code, frame()), answers.append, OutsideClient())
     server.run_to(9000)
     assert answers == [m.SendReply(1, 5000)]
     (event,) = told
@@ -106,7 +107,7 @@ def test_other_frames_of_the_data_channel_are_refused(
 ) -> None:
     _, card = begun
     with pytest.raises(NotDone, match=re.escape(words)) as refused:
-        card.carry_out(m.SendRequest(1, gpu, port.code, sent), lambda answer: pytest.fail(f"{answer}"))
+        card.carry_out(m.SendRequest(1, gpu, port.code, sent), lambda answer: pytest.fail(f"{answer}"), OutsideClient())
     assert refused.value.why is why
 
 
@@ -139,7 +140,9 @@ class Line:
             self.told.append(event)
 
     def ask(self, injection: Injection, fault: LineFault, gpu: int) -> None:
-        self.card.carry_out(m.InjectRequest(1, injection.code, fault.code, gpu, 0), lambda answer: None)
+        self.card.carry_out(
+            m.InjectRequest(1, injection.code, fault.code, gpu, 0), lambda answer: None, OutsideClient()
+        )
 
     def refused(self, injection: Injection, fault: LineFault, gpu: int) -> str:
         told = len(self.told)
