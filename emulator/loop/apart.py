@@ -17,13 +17,16 @@ import struct
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.in_c import made_of_c
 from ringhil.emulator.loop.far import FarFirmware, attach
 from ringhil.emulator.loop.places import place_in
+from ringhil.emulator.loop.variables import variables_of
 from ringhil.emulator.server.foreign import FirmwareCrashed, FirmwareError
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.program import Firmware
@@ -48,7 +51,7 @@ class LibraryApart:
     what can't be firmware."""
 
     def __init__(self, path: Path, limit: float = LIMIT) -> None:
-        self.path, self.limit = path, limit
+        self.path, self.limit, self.size = path, limit, 0
         self._line, self._first = _started(path)
         self._owner = os.getpid()
         _libraries.add(self)
@@ -69,7 +72,7 @@ class LibraryApart:
             raise FirmwareError(_unusable(self.path, said.decode("utf-8", "replace")))
         if kind != b"H":
             return _End(kind, said)
-        size = int.from_bytes(said, "little")
+        size = self.size = int.from_bytes(said, "little")
         if not 0 < size <= MOST_STATE:
             raise FirmwareError(f"{self.path}: {SIZE} is {size} bytes; allowed are 1 to {MOST_STATE} bytes")
         process = _Process(self)
@@ -81,7 +84,8 @@ class LibraryApart:
 
     def made(self, boot: Boot) -> Firmware:
         """Returns its firmware, which boots."""
-        return FarFirmware(_Process(self).exchange, boot)
+        process = _Process(self)
+        return FarFirmware(process.exchange, boot, process.variables)
 
     def close(self) -> None:
         """What was begun ends."""
@@ -139,6 +143,10 @@ class _Line:
     def send(self, request: bytes) -> None:
         """Raises OSError when nobody is there."""
         self._end.sendall(len(request).to_bytes(4, "little") + request)
+
+    def look(self, place: bytes) -> None:
+        """Raises OSError when nobody is there."""
+        self._end.sendall(len(place).to_bytes(3, "little") + b"\1" + place)
 
     def answer(self, limit: float) -> tuple[bytes, bytes]:
         """A kind of message and its content; no kind: nobody is there. Takes it that takes longer than `limit` seconds
@@ -228,6 +236,24 @@ class _Process:
         if not self.end.crashed:
             raise FirmwareCrashed(f"no answer in {self._library.limit:g} s", seen=where and f"it was at {where}")
         raise FirmwareCrashed(self.end.crashed + (where and f" at {where}"))
+
+    def variables(self) -> dict[str, Any] | None:
+        """What is in its memory, by name; None: it has ended, or has no debug information."""
+        known = variables_of(self._library.path, self._library.size)
+        if known is None or self._line is None or self._asking:
+            return None
+        return known.values(partial(self._look, 1), partial(self._look, 0))
+
+    def _look(self, where: int, offset: int, number: int) -> bytes:
+        """What is there in its memory; nothing: it can't be read."""
+        if self._line is None:
+            return b""
+        try:
+            self._line.look(struct.pack("<BQI", where, offset, number))
+        except OSError:
+            return b""
+        kind, said = self._line.answer(self._library.limit)
+        return said if kind == b"M" else b""
 
     def close(self) -> None:
         """Nobody asks it any more."""
