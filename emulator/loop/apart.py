@@ -10,12 +10,14 @@ slices: a machine that was asleep, or a process that was stopped, has used up on
 """
 
 import atexit
+import logging
 import os
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,14 +26,16 @@ from weakref import WeakSet
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.in_c import made_of_c
-from ringhil.emulator.loop.far import FarFirmware, attach
+from ringhil.emulator.loop.far import Exchange, FarFirmware, attach
 from ringhil.emulator.loop.places import place_in
 from ringhil.emulator.loop.variables import variables_of
 from ringhil.emulator.server.foreign import FirmwareCrashed, FirmwareError
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.program import Firmware
+from ringhil.protocol.line.firmware_codec import decode
 from ringhil.protocol.line.framing import LONGEST
 
+_log = logging.getLogger(__name__)
 LIMIT = 10.0  # seconds for an answer
 MOST_STATE = 1 << 26  # bytes
 SIZE, ANSWER = "rhf_size", "rhf_answer"
@@ -42,17 +46,19 @@ _WANTED = f"wanted is a whole library with the functions {SIZE} and {ANSWER}"
 _HEAD = struct.Struct("<cI")
 _ASKED = signal.SIGUSR1  # by us, where it stands
 _SLICES = 10
+_SIZE = 8  # bytes of a number
+_LOOK = 0.05  # seconds between two looks for a debugger
 _FORKED, _ENDED = 10.0, 2.0  # seconds for a process to be there, and to say where it stood
 _KILLED = "its process was killed (out of memory?)"
 
 
 class LibraryApart:
-    """One that is loaded by a process that does nothing else. `limit`: seconds for an answer. Raises FirmwareError for
-    what can't be firmware."""
+    """One that is loaded by a process that does nothing else. `limit`: seconds for an answer. `gdb`: the cycle at whose
+    first event each boot waits for a debugger. Raises FirmwareError for what can't be firmware."""
 
-    def __init__(self, path: Path, limit: float = LIMIT) -> None:
-        self.path, self.limit, self.size = path, limit, 0
-        self._line, self._first = _started(path)
+    def __init__(self, path: Path, limit: float = LIMIT, gdb: int | None = None) -> None:
+        self.path, self.limit, self.size, self._gdb = path, limit, 0, gdb
+        self._line, self._first = _started(path, gdb is not None)
         self._owner = os.getpid()
         _libraries.add(self)
         try:
@@ -72,7 +78,7 @@ class LibraryApart:
             raise FirmwareError(_unusable(self.path, said.decode("utf-8", "replace")))
         if kind != b"H":
             return _End(kind, said)
-        size = self.size = int.from_bytes(said, "little")
+        size = self.size = int.from_bytes(said[:_SIZE], "little")
         if not 0 < size <= MOST_STATE:
             raise FirmwareError(f"{self.path}: {SIZE} is {size} bytes; allowed are 1 to {MOST_STATE} bytes")
         process = _Process(self)
@@ -85,7 +91,8 @@ class LibraryApart:
     def made(self, boot: Boot) -> Firmware:
         """Returns its firmware, which boots."""
         process = _Process(self)
-        return FarFirmware(process.exchange, boot, process.variables)
+        ask = process.exchange if self._gdb is None else _waiting_for_a_debugger(process, self._gdb, boot)
+        return FarFirmware(ask, boot, process.variables)
 
     def close(self) -> None:
         """What was begun ends."""
@@ -132,6 +139,7 @@ class _Line:
 
     def __init__(self, end: socket.socket) -> None:
         self._end, self._came = end, b""
+        self.pid = 0  # of the process, 0: not known yet
 
     def close(self) -> None:
         """The process ends, whatever it is doing."""
@@ -152,9 +160,11 @@ class _Line:
         """A kind of message and its content; no kind: nobody is there. Takes it that takes longer than `limit` seconds
         for one that never comes: it is asked where it stands, and ends."""
         self._end.settimeout(limit / _SLICES)
-        for _ in range(_SLICES):
+        left = _SLICES
+        while left:
             with suppress(TimeoutError):
                 return self._received()
+            left -= not _traced(self.pid)  # whoever steps through it takes their time
         with suppress(OSError):
             self._end.shutdown(socket.SHUT_WR)
         self._end.settimeout(_ENDED)
@@ -193,8 +203,10 @@ class _Line:
 
     def arrived(self) -> None:
         """Waits until the fork is there. Raises FirmwareError."""
-        if self.answer(_FORKED)[0] != b"H":
+        kind, said = self.answer(_FORKED)
+        if kind != b"H":
             raise FirmwareError("no process can be had for it")
+        self.pid = int.from_bytes(said[_SIZE:], "little")
 
 
 class _Process:
@@ -236,6 +248,13 @@ class _Process:
         if not self.end.crashed:
             raise FirmwareCrashed(f"no answer in {self._library.limit:g} s", seen=where and f"it was at {where}")
         raise FirmwareCrashed(self.end.crashed + (where and f" at {where}"))
+
+    def wait_for_a_debugger(self, when: str) -> None:
+        """Until one is attached, or the process has ended. `when`: for whoever is to attach it."""
+        pid = 0 if self._line is None else self._line.pid
+        _log.warning("%s: %s: waits for a debugger: gdb -p %d", self._library.path, when, pid)
+        while Path(f"/proc/{pid}").exists() and not _traced(pid):
+            time.sleep(_LOOK)
 
     def variables(self) -> dict[str, Any] | None:
         """What is in its memory, by name; None: it has ended, or has no debug information."""
@@ -314,7 +333,31 @@ def waiting() -> bool:
     return bool(_waiting)
 
 
-def _started(path: Path) -> tuple[_Line, subprocess.Popen[bytes]]:
+def _traced(pid: int) -> bool:
+    """Whether a debugger is attached to that process."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    return "\nTracerPid:\t0\n" not in status
+
+
+def _waiting_for_a_debugger(process: _Process, cycle: int, boot: Boot) -> Exchange:
+    """Its exchange, which waits once, before the first event in that cycle or later, until a debugger is attached."""
+    met = False
+
+    def exchange(request: bytes) -> bytes:
+        nonlocal met
+        now = None if met else getattr(decode(request), "now", None)
+        if now is not None and now >= cycle:
+            met = True
+            process.wait_for_a_debugger(f"GPU {boot.gpu} of card {boot.card}, cycle {now}")
+        return process.exchange(request)
+
+    return exchange
+
+
+def _started(path: Path, gdb: bool) -> tuple[_Line, subprocess.Popen[bytes]]:
     """A process that loads it, and the line to it. Raises FirmwareError."""
     if sys.platform != "linux":
         raise FirmwareError(f"{path}: can have a process of its own on Linux only; allowed is {path},here")
@@ -325,7 +368,7 @@ def _started(path: Path) -> tuple[_Line, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair()
     line = _Line(ours)
     with theirs:
-        words = list(map(str, [host, path.absolute(), MOST_STATE, LONGEST, theirs.fileno()]))
+        words = list(map(str, [host, path.absolute(), MOST_STATE, LONGEST, theirs.fileno(), *["gdb"] * gdb]))
         try:
             return line, subprocess.Popen(words, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         except OSError as error:

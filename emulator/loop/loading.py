@@ -1,6 +1,6 @@
 """Loads somebody else's firmware, as people write it: `a.3=module:Class`, `a.3=libfirmware.so`, `a.3=/dev/ttyACM0`, any
 other path of a port, or any URL; `*=...` for every GPU that has any. `libfirmware.so,here`: in this process;
-`libfirmware.so,limit=60`: an answer may take so many seconds.
+`libfirmware.so,limit=60`: an answer may take so many seconds; `libfirmware.so,gdb=5000`: it waits for a debugger there.
 
 Code is only ever named by whoever starts a run, never by a file that is read. Nothing that plays or judges imports
 this; a worker of a cluster does, for which it must lie there already, in a file of the same content.
@@ -28,6 +28,7 @@ from ringhil.emulator.terminated import Terminated
 _CLASS = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.*|/dev/.+")
 _LIBRARY = re.compile(r"(?P<path>.*\.so)(,(?P<how>[^/,]*))?", re.DOTALL)
+_CYCLE = re.compile(r"[0-9]{1,15}")
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _LIMITS = (0.1, 86_400.0)  # seconds
 _MOST_FILES = 1000  # of a module, that are hashed
@@ -98,14 +99,16 @@ def _chosen(what: str) -> Chosen:
 
 def _in_library(named: re.Match[str]) -> Maker:
     how = named["how"]
-    key, _, limit = (how or "").partition("=")
+    path, (key, _, limit) = Path(named["path"]), (how or "").partition("=")
+    if key == "gdb" and _CYCLE.fullmatch(limit):
+        return firmware_in(path, gdb=int(limit))
     if how not in (None, "here") and (key != "limit" or not _NUMBER.fullmatch(limit)):
-        raise FirmwareError(f"{named['path']}: found ,{shown(how)}; allowed are ,here and ,limit=SECONDS")
+        raise FirmwareError(f"{path}: found ,{shown(how)}; allowed are ,here, ,limit=SECONDS and ,gdb=CYCLE")
     seconds = float(limit or LIMIT)
     if not _LIMITS[0] <= seconds <= _LIMITS[1]:
         allowed = f"{_LIMITS[0]:g} to {_LIMITS[1]:,.0f} seconds"
         raise FirmwareError(f"{named['path']}: limit: found {shown(limit)}; allowed are {allowed}")
-    return firmware_in(Path(named["path"]), limit=seconds, here=how == "here")
+    return firmware_in(path, limit=seconds, here=how == "here")
 
 
 def _check_same(what: str, source: str) -> None:

@@ -1,14 +1,14 @@
 /*
  * Runs a GPU's firmware, a library with the functions of ringhil_firmware.h, in a process of its own.
  *
- *     firmware_host LIBRARY MOST_STATE ROOM SOCKET
+ *     firmware_host LIBRARY MOST_STATE ROOM SOCKET [gdb]
  *
- * SOCKET is a descriptor. Numbers are little-endian. What comes is 4 bytes of length and a request; or, with a
+ * SOCKET is a descriptor; gdb: any debugger may attach. Numbers are little-endian. What comes is 4 bytes of length and a request; or, with a
  * descriptor, 4 bytes that don't count: then this process forks, and the new one serves that descriptor, with all that
  * is in memory. Where the most significant byte of the length is 1, it is a look at the memory: 1 byte, 0 the state, 1 the
  * library; 8 bytes offset, 4 bytes number. What goes is a letter, 4 bytes of length, and
  *
- *     H  8 bytes, the size of a state: a process is ready
+ *     H  8 bytes, the size of a state, 4 bytes process id: a process is ready
  *     A  an answer
  *     M  what is in the memory there; nothing: it can't be read
  *     N  8 bytes: what was returned instead of an answer's length
@@ -48,7 +48,7 @@ enum step { LOAD, SIZE, ANSWER };
 #define PLACES 16
 #define FRAMES 64
 
-static int line;
+static int line, debugged;
 static int first = 1; /* the process from which all others are forked: it stays until they have gone */
 static volatile sig_atomic_t step = LOAD, struck_before;
 static pthread_t worker;
@@ -193,8 +193,9 @@ static void prepare(void) {
 typedef size_t (*answer_of)(void *, const uint8_t *, size_t, uint8_t *, size_t);
 
 static void ready(size_t size) {
-    uint8_t said_[8];
-    put(said_, size, sizeof said_);
+    uint8_t said_[12];
+    put(said_, size, 8);
+    put(said_ + 8, (uint64_t)getpid(), 4);
     say('H', said_, sizeof said_);
 }
 
@@ -204,6 +205,8 @@ static void become(int other, size_t size) {
         close(line);
         line = other;
         first = 0;
+        if (debugged)
+            prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* a process of the same user: it is no child of the debugger's */
         watched();
         ready(size);
     } else
@@ -311,10 +314,11 @@ static void unusable(const char *why) {
 }
 
 int main(int count, char **words) {
-    if (count != 5)
+    if (count != 5 && count != 6)
         return 2;
     unsigned long long most = strtoull(words[2], NULL, 10), room = strtoull(words[3], NULL, 10);
     line = atoi(words[4]);
+    debugged = count == 6;
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* of forks of forks, too: none stays a zombie where nobody waits for orphans */
     dup2(2, 1); /* what it prints is nobody's document */
     prepare();

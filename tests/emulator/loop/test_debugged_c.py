@@ -1,16 +1,18 @@
-"""Variables of firmware in C have the values that the program has given them."""
+"""Firmware in C under a debugger: its variables by name, and a run that waits for gdb."""
 
 import ctypes
 import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from tests.command import ringhil
+from tests.command import ringhil, started
 from tests.firmware.c.library import made_by_make
 
 from ringhil.emulator.loop.variables import variables_of
 
+PTRACE_SEIZE = 0x4206  # attaches, and stops nothing
 SOURCE = """
 #include <stdint.h>
 #include <stddef.h>
@@ -103,3 +105,25 @@ def test_state_of_a_gpu_has_them(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     boot = json.loads(done.stdout.splitlines()[-1])["firmware"]["variables"]["state"]["boot"]
     assert (boot["card"], boot["gpu"], boot["gpus"], boot["period"]) == (0, 2, 4, 3000)
+
+
+def test_it_waits_for_a_debugger_and_the_run_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4}}}\nuntil: 9000\n")
+    library = made_by_make(tmp_path, "CFLAGS=-g") / "libringhil_gpu.so"
+    with started(
+        *("run", "s.yaml", "--record", "stopped", "--firmware", f"a.0={library},gdb=3000"),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as run:
+        assert run.stderr is not None
+        said = re.fullmatch(
+            r".*GPU 0 of card 0, cycle 3\d+: waits for a debugger: gdb -p (\d+)\n", run.stderr.readline()
+        )
+        assert said is not None
+        assert run.poll() is None
+        assert ctypes.CDLL(None).ptrace(PTRACE_SEIZE, int(said[1]), None, None) == 0
+        _, errors = run.communicate(timeout=60)
+    assert (run.returncode, errors) == (0, "")
+    ringhil("run", "s.yaml", "--record", "whole", "--firmware", f"a.0={library}", cwd=tmp_path)
+    assert (tmp_path / "stopped").read_bytes() == (tmp_path / "whole").read_bytes()
