@@ -51,10 +51,11 @@ class SmiError(RinghilError):
 
 @dataclass(frozen=True)
 class _Gpu:
-    """All that is told of one; None: not supported. `index`: its number for who asks. Bytes, percent, milliwatt,
-    degrees Celsius."""
+    """All that is told of one; None: not supported. `index`: its number for who asks; `number`: as answers have it.
+    Bytes, percent, milliwatt, degrees Celsius."""
 
     index: int
+    number: int
     facts: GpuFacts
     memory: tuple[int, ...]
     busy: int | None
@@ -311,7 +312,11 @@ class _Told:
 
     def _chosen(self, word: str) -> _Gpu:
         for gpu in self.gpus:
-            if word.lower() in (str(gpu.index), gpu.facts.uuid.lower(), gpu.facts.serial.lower(), gpu.bus.lower()):
+            if word.lower() in (str(gpu.index), gpu.facts.uuid.lower(), gpu.facts.serial.lower()):
+                return gpu
+        at = self._client.ask(Question(NvmlTopic.BY_BUS, text=word[:80]))  # in any of its forms
+        for gpu in self.gpus if at.status is Status.SUCCESS else []:
+            if gpu.number == at.number:
                 return gpu
         raise SmiError(f"-i: found {word[:80]!r}; there are GPUs 0 .. {self.count - 1}", _NOT_FOUND)
 
@@ -320,6 +325,7 @@ class _Told:
         names = {use.pid: self._ask(NvmlTopic.PROCESS_NAME, number=use.pid) for use in processes}
         return _Gpu(
             index,
+            number,
             facts_of(self._ask(NvmlTopic.GPU, number)),
             values_of(self._ask(NvmlTopic.MEMORY, number)),
             self._value(NvmlTopic.UTILISATION, number),

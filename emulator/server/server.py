@@ -82,7 +82,7 @@ class LiveServer:
         port, driver = self.cpu.task_port, self.cpu.driver
         self.process_groups = process_groups(scenario, self.wiring, port, driver)
         self.outside = OutsideContexts(driver, self.process_groups.next_pid)
-        self.process_groups.held_outside = lambda: sum(each.held for each in self.outside)
+        self.process_groups.held_outside = self.outside.held
         self.applications = Applications(port, self.process_groups, tasks(scenario, self.wiring))
         self.switching = SwitchService(port, driver, switching_plan(scenario, self.wiring))
         self.on_work_over: Callable[[], None] = lambda: None

@@ -171,7 +171,7 @@ ACTIONS = {
     LoopType.SET_TIMER: _action(
         LoopType.SET_TIMER,
         "timer" / Int8ub * "its number; one that runs is replaced",
-        "delay" / Int64ub * "cycles, from 1",
+        "delay" / Int64ub * "cycles, 1 to 2^40",
     ),
     LoopType.CANCEL_TIMER: _action(LoopType.CANCEL_TIMER, "timer" / Int8ub * "its number"),
     LoopType.WRITE: _action(

@@ -135,6 +135,7 @@ class Belongs(Coded):
     CONNECTED = "connected", 0, "to its client: it is destroyed when that goes"
     KEPT = "kept", 1, "to its client, which is there: it stays when that goes"
     LEFT = "left", 2, "to nobody: its client has gone"
+    UNREACHED = "unreached", 3, "its GPU isn't counted: it is gone, or only cut off"
 
 
 class Injection(Coded):

@@ -76,9 +76,17 @@ class OutsideContexts:
         self.driver.on_other, self.driver.on_counted = self.mail, self.counted
 
     def __iter__(self) -> Iterator[OutsideContext]:
-        """Those that are there, in order of card, GPU and number; none of a GPU with which its card isn't counted."""
-        found = [each for each in self._there.values() if each.sure and not self.driver.is_lost(each.place.on)]
+        """Those that are there, by card, GPU and number; they may be gone where a GPU isn't counted (`lost`)."""
+        found = [each for each in self._there.values() if each.sure]
         return iter(sorted(found, key=lambda each: (each.place.card, each.place.gpu, each.place.context)))
+
+    def held(self) -> int:
+        """Pages of all of them, on GPUs that are counted."""
+        return sum(each.held for each in self if not self.lost(each))
+
+    def lost(self, context: OutsideContext) -> bool:
+        """Whether its card is counted without its GPU: it may be gone, or only cut off."""
+        return self.driver.is_lost(context.place.on)
 
     def find(self, place: ContextRef) -> OutsideContext | None:
         """The one at this place."""
@@ -123,18 +131,10 @@ class OutsideContexts:
                 return
 
     def counted(self, card: CardView) -> None:
-        """These are the card's members now. Contexts of the others are lost, as their drivers know; whatever of them
-        is left when a GPU is back is destroyed."""
+        """These are the card's members now: what clients have left that have gone meanwhile is destroyed."""
         for context in [each for each in self._there.values() if each.place.card == card.number]:
-            if self.driver.is_lost(context.place.on):
-                context.sure = context.leaving = False
-                context.client = self._nobody(context.client)
-            elif not context.client.here and not context.client.keeps:
+            if not context.client.here and not context.client.keeps and not self.lost(context):
                 self.destroy(context)
-
-    @staticmethod
-    def _nobody(client: OutsideClient) -> OutsideClient:
-        return OutsideClient(client.name, client.number, client.pid, here=False)
 
     def _heard(self, place: ContextRef, sent: _Sent, answer: Reply) -> None:
         context = self._there.get(place)

@@ -244,8 +244,9 @@ class ManagedCard:
         if request.index >= len(found):
             return m.ClientContextReply(request.id, len(found), 0, 0, 0, 0, 0, 0)
         each = found[request.index]
-        belongs = Belongs.LEFT if not each.client.here else Belongs.KEPT if each.client.keeps else Belongs.CONNECTED
         place, client = each.place, each.client
+        belongs = Belongs.LEFT if not client.here else Belongs.KEPT if client.keeps else Belongs.CONNECTED
+        belongs = Belongs.UNREACHED if self._server.outside.lost(each) else belongs
         about = (place.gpu, place.context, belongs.code, client.number, each.held, each.limit)
         return m.ClientContextReply(request.id, len(found), *about, client.name.encode())
 

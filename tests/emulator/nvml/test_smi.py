@@ -45,6 +45,8 @@ def test_values_are_the_same_in_csv_xml_and_the_table(monitored: Monitored) -> N
         f"4, b.1, 22528, {HELD_THERE}, 700.00, [N/A], 00000001:01:00.0",
         "0, a.0, 22528, 0, [N/A], [N/A], 00000000:00:00.0",
     ]
+    for address in ("00000001:01:00.0", "0001:01:00.0", "1:01:00.0", "1:1:0", "00000001:01:00"):
+        assert lines(monitored, f"--query-gpu=index --format=csv,noheader -i {address}") == ["4"], address
     gpus = ET.fromstring("\n".join(lines(monitored, "-q -x"))).findall("gpu")
     assert [gpu.get("id") for gpu in gpus] == [row[6] for row in rows]
     assert [gpu.findtext("fb_memory_usage/used") for gpu in gpus] == [row[3] for row in rows]

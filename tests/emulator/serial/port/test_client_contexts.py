@@ -190,10 +190,12 @@ def test_a_context_that_another_has_created_is_not_freed(
     assert (watcher.contexts(), held(server)) == ([(*PLACE, "connected", 50, b"owner")], 50)
 
 
-def test_contexts_behind_a_cut_go_when_their_gpu_is_back(
-    server: LiveServer, card: ManagedCard, watcher: Program
+@pytest.mark.parametrize("goes", [True, False])
+def test_contexts_behind_a_cut_are_there_or_go_when_their_gpu_is_back(
+    server: LiveServer, card: ManagedCard, watcher: Program, goes: bool
 ) -> None:
-    """A GPU between two cut links is well: it has the contexts still when it is counted again."""
+    """A GPU between two cut links is well: it has the contexts still when it is counted again. They are destroyed if
+    their client has gone meanwhile."""
     program = Program(server, card)
     program.command(Compute.CREATE, 60)
     program.command(Compute.ALLOCATE, 50)
@@ -205,12 +207,15 @@ def test_contexts_behind_a_cut_go_when_their_gpu_is_back(
         if injection is Injection.SET:
             while GPU in server.cpu.cards[0].members:
                 later(server, 500)
-            program.port.close()
-            assert (watcher.contexts(), held(server)) == ([], 50)
+            if goes:
+                program.port.close()
+                later(server, 5000)
+            assert (watcher.contexts(), held(server)) == ([(*PLACE, "unreached", 50, b"")], 50)
     while GPU not in server.cpu.cards[0].members:
         later(server, 500)
     later(server, 5000)
-    assert (watcher.contexts(), held(server)) == ([], 0)
+    there = [] if goes else [(*PLACE, "connected", 50, b"")]
+    assert (watcher.contexts(), held(server)) == (there, 0 if goes else 50)
 
 
 def test_a_program_is_a_process_whose_memory_counts_in_the_root(server: LiveServer) -> None:
