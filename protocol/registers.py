@@ -71,7 +71,11 @@ _RO = (
     ("trips", "events", "watchdog and heartbeat trips"),
     ("mutes", "events", "times that the guardian muted the GPU"),
     ("wraps", "events", "times that a ring port went down"),
-    ("overflowed", "frames", "control frames lost because a buffer was full"),
+    (
+        "overflowed",
+        "frames",
+        "control frames that found their lane's buffer full, lost or cut: each once",
+    ),
     ("data_bad", "frames", "work for this GPU that arrived damaged"),
     ("data_dropped", "frames", "data frames addressed to this GPU while it was bypassed, or with no way out"),
     ("units_done", "units", "work units computed"),

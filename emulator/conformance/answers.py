@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.naming import differing
 from ringhil.emulator.testbench.reference.compute import QUEUE, Answer
+from ringhil.emulator.trace.naming import differing
 from ringhil.protocol import crc, wire
 
 REACH = 200  # cycles from the end of a segment on the link until the engine has it, where nothing holds it up

@@ -4,7 +4,8 @@ One mistake breaks many rules. Rules that are broken at the same kind of output 
 for the same kind of frame belong together; where the message names no kind of frame, those with the same words. In a
 group the rule comes first whose counterexample is the simplest: fewest actions, then fewest cycles, and where these are
 about as many the earliest in the order of the rules, which go from the simplest on. Groups are in the order of their
-first rules, by the same measure; what lint says, and a simulation that ended, come before all others.
+first rules, by the same measure; what lint says, and a simulation that ended, come before all others. Where several
+rules break in one case, they belong to what breaks first in it.
 """
 
 import re
@@ -56,16 +57,27 @@ class Cause:
     rules: tuple[str, ...]
 
 
-def causes(broken: Sequence[tuple[Breach, Stimulus | None]]) -> list[Cause]:
-    """Groups of the broken rules, given in the order of the rules with the smallest stimulus of each; every rule is in
-    one group, those without a stimulus each in its own."""
-    ranked = sorted(range(len(broken)), key=lambda i: (*_size(broken[i][1]), i))
+@dataclass(frozen=True)
+class Broken:
+    """A broken rule: its breach, the smallest stimulus for it (None: there is none to simulate to its end), and the
+    breach that was `first` in its case (None: its own)."""
+
+    breach: Breach
+    stimulus: Stimulus | None
+    first: Breach | None = None
+
+
+def causes(broken: Sequence[Broken]) -> list[Cause]:
+    """Groups of the broken rules, given in the order of the rules with the smallest stimulus of each, and the breach
+    that came first in its case; every rule is in one group, those without a stimulus each in its own."""
+    ranked = sorted(range(len(broken)), key=lambda i: (*_size(broken[i].stimulus), i))
     groups: dict[tuple[str, str], list[int]] = {}
     for place in ranked:
-        breach, stimulus = broken[place]
-        groups.setdefault(_key(symptom(breach)) if stimulus is not None else ("", breach.rule), []).append(place)
+        one = broken[place]
+        key = _key(symptom(one.first or one.breach)) if one.stimulus is not None else ("", one.breach.rule)
+        groups.setdefault(key, []).append(place)
     return [
-        Cause(where or "the node", broken[places[0]][0].what, tuple(broken[p][0].rule for p in places))
+        Cause(where or "the node", broken[places[0]].breach.what, tuple(broken[p].breach.rule for p in places))
         for (where, _), places in groups.items()
     ]
 

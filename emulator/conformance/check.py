@@ -209,7 +209,8 @@ def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, RuleFindi
     for rule, cycle, what in entry.get("breaches", ()):
         if rule not in found:
             stimulus = Stimulus.from_json(entry["stimulus"])
+            first = Breach(*min(entry["breaches"], key=lambda breach: breach[1]))
             found[rule] = RuleFinding(
-                Breach(rule, cycle, what), entry["rule"], entry["case"], entry["number"], stimulus
+                Breach(rule, cycle, what), entry["rule"], entry["case"], entry["number"], stimulus, first=first
             )
             report.verdicts[rule].broken_by(found[rule])

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.reference.control import AHEAD, Leaving
 from ringhil.emulator.testbench.reference.data import LONGEST
 from ringhil.emulator.testbench.scoreboard import difference
+from ringhil.emulator.trace.naming import described
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from ringhil.emulator.conformance.credit_check import INTO_RING, ONWARD, credits
 from ringhil.emulator.conformance.data_board import DataBoard
 from ringhil.emulator.conformance.steady import view_of
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, data
 from ringhil.emulator.testbench.reference.control import AHEAD
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.stimulus import Carrier, Fault, Hold, Stimulus
+from ringhil.emulator.trace.naming import described
 
 FIRST = 12  # cycle before which faults and cuts hold from the first frame on
 _CALM = 400  # cycles within which something goes on, as long as there is something to be done, beside holds and units

@@ -17,6 +17,7 @@ from ringhil.emulator.testbench.frame import KIND_NAMES
 from ringhil.emulator.testbench.runner import run_bench
 from ringhil.emulator.testbench.stimulus import Stimulus
 from ringhil.emulator.testbench.waves import record_waves
+from ringhil.emulator.trace.naming import fields_of
 
 
 def played(
@@ -27,7 +28,8 @@ def played(
     waves: Path | None,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """What the node did, as plain data (fields of `Observed`). Raises BuildError and StimulusError."""
+    """What the node did, as plain data: fields of `Observed`, and in each frame its own as `fields`. Raises BuildError
+    and StimulusError."""
     Stimulus.read(stimulus)
     files = sources(rtl)
     defined(files, top)
@@ -46,6 +48,8 @@ def played(
         if run.failed:
             raise BuildError(f"{stimulus}: {run.failed[0].failure}")
         observed: dict[str, Any] = json.loads(out.read_text())
+    for frame in _frames(observed):
+        frame["fields"] = _fields(frame)
     if waves is not None:
         record_waves(simulator, bench_files, defines, stimulus, waves, progress)
     return observed
@@ -64,7 +68,7 @@ def lines(observed: dict[str, Any]) -> Iterator[str]:
         events += [(cycle, f"{link:8} <- credit") for cycle in cycles]
     for mail in observed["mail"]:
         bad = ", bad" if mail["bad"] else ""
-        events.append((mail["ended"], f"mailbox  <- port {mail['port']}: {_kind(mail['data'])}{bad} {mail['data']}"))
+        events.append((mail["ended"], f"mailbox  <- port {mail['port']}: {_kind(mail['data'])}{bad} {_content(mail)}"))
     for cycle, register, value in observed["peeks"]:
         events.append((cycle, f"register {register} = {value}"))
     for breach in observed["breaches"]:
@@ -72,6 +76,26 @@ def lines(observed: dict[str, Any]) -> Iterator[str]:
     yield from (f"{cycle:8} {text}" for cycle, text in sorted(events))
     changed = ", ".join(f"{name} {value}" for name, value in observed["registers"].items() if value)
     yield f"registers at the end (others are 0): {changed}"
+
+
+def _frames(observed: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for way in ("arrived", "left"):
+        for frames in observed[way].values():
+            yield from frames
+    yield from observed["mail"]
+
+
+def _fields(frame: dict[str, Any]) -> dict[str, str]:
+    """By name, in words; of a frame that has lost its beginning nothing is known."""
+    data = bytes.fromhex(frame["data"])
+    whole = frame.get("sof", True) and frame.get("whole", True)
+    return {field.title: field.shown(data) for field in fields_of(data)} if whole else {}
+
+
+def _content(frame: dict[str, Any]) -> str:
+    """The fields but for the kind, which is told before; bytes where there are none."""
+    fields = frame["fields"]
+    return ", ".join(f"{name} {value}" for name, value in fields.items() if name != "kind") or str(frame["data"])
 
 
 def _kind(data: str) -> str:
@@ -82,4 +106,4 @@ def _frame(frame: dict[str, Any]) -> str:
     notes = [name for name, on in (("marked", frame["err"]), ("no beginning", not frame["sof"])) if on]
     notes += ["no end"] if not frame["eof"] else []
     text = f" ({', '.join(notes)})" if notes else ""
-    return f"{frame['channel']} {_kind(frame['data'])}{text} until {frame['ended']}: {frame['data']}"
+    return f"{frame['channel']} {_kind(frame['data'])}{text} until {frame['ended']}: {_content(frame)}"

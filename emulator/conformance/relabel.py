@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.naming import FrameField, fields_of
 from ringhil.emulator.testbench.stimulus import Action, Poke, Post, Send, Stimulus
+from ringhil.emulator.trace.naming import FrameField, fields_of
 from ringhil.protocol import crc, wire
 
 # Numbers that tell frames apart: they become 0, 1, 2 ... in the order in which they come.

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ringhil.emulator.conformance.causes import Cause, causes
+from ringhil.emulator.conformance.causes import Broken, Cause, causes
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.stimulus import Stimulus
 
@@ -14,7 +14,7 @@ State = Literal["kept", "broken", "not claimed", "not checked", "not judged"]
 @dataclass(frozen=True)
 class RuleFinding:
     """A breach and what brings it about: `stimulus` in place of that of case `number` of the rule `played`. `ends`: the
-    simulation comes to its end with it."""
+    simulation comes to its end with it; `first`: the breach that came first in that case, of whatever rule."""
 
     breach: Breach
     played: str
@@ -22,6 +22,7 @@ class RuleFinding:
     number: int
     stimulus: Stimulus
     ends: bool = True
+    first: Breach | None = None
 
 
 @dataclass
@@ -92,25 +93,27 @@ class CheckReport:
         """The broken rules by what is likely behind them, the most telling group first."""
         return causes(
             [
-                (v.found.breach, v.found.stimulus if v.found.ends else None)
+                Broken(v.found.breach, v.found.stimulus if v.found.ends else None, v.found.first)
                 if v.found is not None
-                else (Breach(v.rule, 0, v.what), None)
+                else Broken(Breach(v.rule, 0, v.what), None)
                 for v in self.broken
             ]
         )
 
     def to_json(self) -> dict[str, Any]:
         """One document; paths as text, empty fields left out."""
+        groups = self.causes if self.broken else []
+        of_rule = {rule: number for number, cause in enumerate(groups, start=1) for rule in cause.rules}
         rules = []
         for v in self.verdicts.values():
             entry: dict[str, Any] = {"rule": v.rule, "state": v.state, "demands": v.demands}
             entry |= {"requirement": v.requirement, "cases": v.cases, "cycles": v.cycles}
             if v.state == "broken":
-                entry |= {"case": v.case, "cycle": v.cycle, "found": v.what}
+                entry |= {"case": v.case, "cycle": v.cycle, "found": v.what, "cause": of_rule[v.rule]}
                 entry |= {name: str(path) for name, path in v.files.items()}
             rules.append(entry)
         head = {name: getattr(self, name) for name in ("rtl", "top", "hash", "simulator", "seed", "effort")}
         document = {**head, "verdict": self.verdict, "rules": rules}
-        if self.broken:
-            document["causes"] = [{"where": c.where, "what": c.what, "rules": list(c.rules)} for c in self.causes]
+        if groups:
+            document["causes"] = [{"where": c.where, "what": c.what, "rules": list(c.rules)} for c in groups]
         return document

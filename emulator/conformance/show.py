@@ -14,20 +14,15 @@ _COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not 
 
 
 def show(report: CheckReport, console: Console) -> None:
-    """One line a rule; for each broken one what was seen, and the files."""
+    """One line a rule; for the broken one to begin with what was seen, and the files."""
     rules = table("rule", "verdict", "cases", "cycles", "demands", left=("rule", "verdict"), folded=("demands",))
     for verdict in report.verdicts.values():
         numbers = (f"{verdict.cases}", f"{verdict.cycles:,}") if verdict.cases else ("", "")
         state = f"[{_COLOUR[verdict.state]}]{verdict.state}[/]"
         rules.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
     print_table(console, rules)
-    for verdict in report.broken:
-        console.print(f"\n[bold red]{verdict.rule}[/]: {escape(verdict.demands)}")
-        where = f"cycle {verdict.cycle}: " if verdict.cycle is not None else ""
-        console.print(f"  {where}{escape(verdict.what)}", soft_wrap=True)
-        for what, path in verdict.files.items():
-            console.print(f"  {what} {path}", soft_wrap=True)
-    _show_causes(report, console)
+    if report.broken:
+        _show_first(report, console)
     kept = sum(v.state == "kept" for v in report.verdicts.values())
     text = f"{report.rtl} ({report.top}) on {report.simulator}, seed {report.seed}: {kept} rules kept"
     others = [
@@ -40,15 +35,24 @@ def show(report: CheckReport, console: Console) -> None:
     console.print("\n" + text)
 
 
-def _show_causes(report: CheckReport, console: Console) -> None:
-    """One line for each group of broken rules."""
-    if not report.broken:
-        return
-    console.print("\n[bold]by likely cause[/] (same output, same kind of frame; the simplest first)")
-    for number, cause in enumerate(report.causes, start=1):
-        first, *others = cause.rules
-        line = f"  {number}. {cause.where}: [bold red]{first}[/]" + (f", also {', '.join(others)}" if others else "")
-        console.print(f"{line}: {escape(cause.what)}", soft_wrap=True)
+def _show_first(report: CheckReport, console: Console) -> None:
+    """The broken rule to begin with, and how many follow: dozens of them mostly have one cause."""
+    first, *rest = report.causes
+    verdict = report.verdicts[first.rules[0]]
+    console.print(f"\n[bold red]{verdict.rule}[/]: {escape(verdict.demands)}")
+    where = f"cycle {verdict.cycle}: " if verdict.cycle is not None else ""
+    console.print(f"  {where}{escape(verdict.what)}", soft_wrap=True)
+    for what, path in verdict.files.items():
+        console.print(f"  {what} {path}", soft_wrap=True)
+    if len(first.rules) > 1:
+        console.print(f"  {first.where}, the same kind of frame: also {', '.join(first.rules[1:])}", soft_wrap=True)
+    if rest:
+        others = sum(len(cause.rules) for cause in rest)
+        text = f"{others} more {'rule is' if others == 1 else 'rules are'} broken in {len(rest)} other "
+        text += (
+            f"{'way' if len(rest) == 1 else 'ways'}, of which this one is the simplest: mend it first, and check again."
+        )
+        console.print(f"\n{text} --json and --junit have all.", soft_wrap=True)
 
 
 def junit(report: CheckReport) -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
 from ringhil.emulator.testbench.reference.control import IN, OUT, ControlOutcome, Leaving
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Post, Stimulus
+from ringhil.emulator.trace.naming import described
 
 SETTLE = 400  # cycles after which a frame that is on its way has come out, whatever the switch did meanwhile
 KEPT = 64  # flits: a frame up to this length survives a hang

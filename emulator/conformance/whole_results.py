@@ -6,11 +6,11 @@ from dataclasses import replace
 from ringhil.emulator.conformance.end_to_end import right_end_to_end
 from ringhil.emulator.conformance.standing import name_of
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.naming import differing
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.compute import digest, own_answer
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.stimulus import Fault, Stimulus
+from ringhil.emulator.trace.naming import differing
 from ringhil.protocol import wire
 from ringhil.protocol.frames import Work
 

@@ -70,8 +70,8 @@ class Tally:
 
     @property
     def percentage(self) -> float:
-        """0 to 100; 100 when nothing is wanted."""
-        return 100 * self.reached / self.wanted if self.wanted else 100.0
+        """0 to 100; 0 when nothing is wanted: of nothing nothing was shown."""
+        return 100 * self.reached / self.wanted if self.wanted else 0.0
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.reached + other.reached, self.wanted + other.wanted, self.waived + other.waived)

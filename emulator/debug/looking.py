@@ -147,7 +147,11 @@ class SteppedRun:
     def _firmware(self, gpu: str) -> Any:
         """None: it has none, or has failed."""
         running = self._run.server.running(self._cell(gpu))
-        return None if running is None else plain(running)
+        if running is None:
+            return None
+        found, tell = plain(running), getattr(running, "variables", None)
+        values = tell() if callable(tell) else None
+        return {**found, "variables": values} if values is not None else found
 
     def _signals(self, gpu: str) -> dict[str, SignalValue]:
         """All that is in its hardware."""

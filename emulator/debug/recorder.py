@@ -15,6 +15,7 @@ from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice, who
+from ringhil.emulator.server.hashes import hashes
 from ringhil.emulator.trace.recording import About, RecordingWriter
 from ringhil.emulator.trace.recording.writer import BATCH, Chain
 from ringhil.protocol.registers import ADDRESS
@@ -45,7 +46,14 @@ def next_state(now: int) -> int:
     return (now // STATES_EVERY + 1) * STATES_EVERY
 
 
-def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str], clock: int | None, samples: int | None) -> About:
+def _about(
+    run: Run,
+    firmware: Sequence[str],
+    nodes: Sequence[str],
+    clock: int | None,
+    samples: int | None,
+    choice: FirmwareChoice,
+) -> About:
     scenario = run.scenario.anywhere()
     return About(
         ringhil=version("ringhil"),
@@ -56,6 +64,7 @@ def _about(run: Run, firmware: Sequence[str], nodes: Sequence[str], clock: int |
         nodes=list(nodes),
         clock=clock,
         samples=samples,
+        hashes=hashes(scenario, run.engine.library.rtl, choice),
     )
 
 
@@ -63,7 +72,7 @@ def record_run(path: Path, scenario: Scenario, library: Library, firmware: Firmw
     """Play a scenario, and write it down. Raises RecordingError."""
     run = Run(scenario, library, firmware=firmware)
     try:
-        with RunRecorder(path, run, firmware=firmware.given) as recorder:
+        with RunRecorder(path, run, firmware=firmware.given, choice=firmware) as recorder:
             recorder.end(run.run())
     finally:
         run.close()
@@ -96,7 +105,7 @@ class RunRecorder:
         self._run = run
         self._writer = RecordingWriter(
             path,
-            about or _about(run, firmware, nodes, clock, samples),
+            about or _about(run, firmware, nodes, clock, samples, choice),
             wiring.places.gpus,
             batch=batch,
         )

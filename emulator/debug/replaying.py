@@ -14,6 +14,7 @@ from ringhil.emulator.debug.recorder import hardware, next_state, outcome_docume
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.events.hardware import FrameSeen
 from ringhil.emulator.judge.findings import FACTS
+from ringhil.emulator.judge.outcome import EXPECTED_FACTS
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.nvml.views import views_of
@@ -209,8 +210,9 @@ def _facts(value: Any) -> Any:
 
 
 def _fact(value: Any) -> Any:
-    if isinstance(value, dict) and all(key in value for key in FACTS):
-        return {key: value[key] for key in FACTS}
+    for facts in (FACTS, EXPECTED_FACTS) if isinstance(value, dict) else ():
+        if all(key in value for key in facts):
+            return {key: value[key] for key in facts}
     return _LINE.sub("", value) if isinstance(value, str) else value
 
 

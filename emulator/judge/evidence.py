@@ -1,7 +1,9 @@
 """What invariants are judged by when a run is over."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ringhil.emulator.host.contexts.command import ContextRef, Gpu
 from ringhil.emulator.host.cpu import Cpu
@@ -12,7 +14,7 @@ from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
 from ringhil.emulator.judge.contexts.commands_seen import TWINS
 from ringhil.emulator.judge.contexts.tasks_conduct import TasksConduct
-from ringhil.emulator.judge.findings import Name, Statement, Value, say
+from ringhil.emulator.judge.findings import Finding, Name, Statement, Value, say
 from ringhil.emulator.judge.recovery.watch import Watch
 from ringhil.emulator.judge.work.acceptance import Acceptance
 from ringhil.emulator.server.wiring import Wiring
@@ -80,6 +82,34 @@ class RunEvidence:
             if report.failed is not None and self.watch.uncountable(place.card):
                 card = Name(self.wiring.cards[place.card].name)
                 yield say("application {}: card {} can't be counted", Value(name), card)
+
+    def lasts(self, found: Finding) -> bool:
+        """Whether what was found is still so: it was found at the end, or a card that it names (any, if it names none)
+        is still not as it must be."""
+        if found.at is None:
+            return True
+        names = [card.name for card in self.wiring.cards]
+        named = {
+            number
+            for place in found.places
+            for number, name in enumerate(names)
+            if place.numbers is None and re.search(rf"(^|-){re.escape(name)}($|\.)", place)
+        } | {place.numbers[0] for place in found.places if place.numbers is not None}
+        return bool(self._still_wrong & named) if named else bool(self._still_wrong)
+
+    @cached_property
+    def _still_wrong(self) -> frozenset[int]:
+        """Cards that are not as they must be when the run ends, also where there was no time to mend it."""
+        watch, differs = self.watch, self.watch.differences
+        found = {
+            card
+            for card, each in enumerate(watch.cards)
+            if not each.truth.disturbed and (differs.of_card(card) or differs.of_weight(card) or differs.of_entry(card))
+        }
+        for group, link in enumerate(self.wiring.links):
+            if group in watch.settled_links(self.now) and self.wrong_link(group) is not None:
+                found |= set(self.wiring.ends(link))
+        return frozenset(found)
 
     def wrong_link(self, group: int) -> str | None:
         """What is wrong with who holds a link between cards, and with what both cards know of it."""

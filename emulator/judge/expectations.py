@@ -1,18 +1,20 @@
 """Judges the items of a scenario's `expect` against what the CPU knows."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.tasks.training import TaskReport
-from ringhil.emulator.judge.findings import Finding, FindingKind, say
+from ringhil.emulator.judge.findings import Finding, FindingKind, say, sort_of
 from ringhil.emulator.judge.outcome import Expected
 from ringhil.emulator.judge.results import Results
 from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.judge.work.ledger import Ledger
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.scenario import Check, Expectation, GpuRef, LinkRef, When
+from ringhil.emulator.scenario.expect import SwitchingIs
 
 EXPECT = "expectation"  # the promise of what a scenario expects
 
@@ -27,6 +29,7 @@ class _Item:
     at: int = 0  # cycle at which it came true
     failed: int | None = None  # cycle at which what has to hold always did not
     too_early: int | None = None  # the same, before an event struck that it must outlive
+    later: int | None = None  # cycle at which it came true after it had failed
 
 
 class _Findings:
@@ -98,8 +101,8 @@ class Expectations:
         """Something has changed: items that may come true at any time until theirs, or have to hold now."""
         for item in self._items:
             if item.ok is not None:
-                continue
-            if item.expectation.kind == When.BY:
+                self._look_again(item)
+            elif item.expectation.kind == When.BY:
                 ok, found = self._judge(item.expectation)
                 if ok:
                     item.ok, item.found, item.at = True, found, self._kernel.now
@@ -135,18 +138,35 @@ class Expectations:
             if item.ok is None:
                 item.ok, item.found = self._held(item)
         return tuple(
-            Expected(
-                item.index,
-                bool(item.ok),
-                item.expectation.line,
-                _text(item.expectation, told),
-                item.found,
-                item.failed,
-                f"{EXPECT}: {item.expectation.kind}: {', '.join(sorted({check.KEY for check in told}))}",
-            )
+            self._expected(item, told)
             for item in self._items
             if (told := [check for check in item.expectation.checks if not check.untold(self._findings)])
         )
+
+    def _expected(self, item: _Item, told: Sequence[Check]) -> Expected:
+        self._look_again(item)
+        what = item.expectation
+        lasts = None if item.ok else item.later is None and not self._judge(what)[0]
+        at = item.failed
+        if not item.ok and at is None:
+            at = self._kernel.now if what.cycle is None else min(what.cycle, self._kernel.now)
+        return Expected(
+            item.index,
+            bool(item.ok),
+            what.line,
+            _text(what, told),
+            item.found,
+            at,
+            sort_of(f"{EXPECT}: {what.kind}: {', '.join(sorted({check.KEY for check in told}))}", lasts),
+            item.later,
+            lasts,
+        )
+
+    def _look_again(self, item: _Item) -> None:
+        """Whether what has failed has come true since; tasks that follow one another are costly to sum up."""
+        costly = any(isinstance(check, SwitchingIs) for check in item.expectation.checks)
+        if item.ok is False and item.later is None and not costly and self._judge(item.expectation)[0]:
+            item.later = self._kernel.now
 
     def untold(self) -> Iterator[Finding]:
         """What this run can't tell, and why."""
@@ -177,7 +197,11 @@ class Expectations:
         return True, "as expected"
 
     def _judge(self, expectation: Expectation) -> tuple[bool, str]:
-        wrong = [found for check in expectation.checks if (found := check.differs(self._findings)) is not None]
+        wrong = [
+            _of_card(check, found)
+            for check in expectation.checks
+            if (found := check.differs(self._findings)) is not None
+        ]
         return not wrong, "; ".join(wrong) if wrong else "as expected"
 
 
@@ -187,6 +211,13 @@ class _Look:
 
     def __call__(self) -> None:
         self._expectations.look(self._item)
+
+
+def _of_card(check: Check, found: str) -> str:
+    """What was found, with the card that it was found of where that doesn't say so itself."""
+    card = check.about
+    named = card is None or re.search(rf"(^|[ -])({re.escape(card)}\.[0-9]|card {re.escape(card)}\b)", found)
+    return found if named else f"card {card}: {found}"
 
 
 def _cycles(expectation: Expectation) -> list[int]:

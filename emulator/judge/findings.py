@@ -9,8 +9,8 @@
 | `Name` | the name of a card, GPU or link among the values: where it was found |
 | `Finding` | a statement and its cycle; who collects it adds the promise, one of `scenario.INVARIANTS` |
 
-Two findings are of one sort when promise and template are the same: names, numbers and times are values, never read
-back out of a text. Statements nest: a value that is one is part of the template.
+Two findings are of one sort when promise and template are the same, and both last or both pass: names, numbers and
+times are values, never read back out of a text. Statements nest: a value that is one is part of the template.
 """
 
 import string
@@ -155,13 +155,14 @@ class FindingKind(StrEnum):
 @dataclass(frozen=True)
 class Finding:
     """`at`: cycle, where there is one. `promise`: an invariant, or `EXPECT`. `place`: the first that it names, or
-    ""."""
+    "". `lasts`: whether it was still so when the run ended; None: nobody has asked."""
 
     text: str
     at: int | None = None
     promise: str = ""
     place: str = ""
     kind: FindingKind = FindingKind.BROKEN
+    lasts: bool | None = None
 
     def __str__(self) -> str:
         return str(self.text)
@@ -183,9 +184,9 @@ class Finding:
 
     @property
     def sort(self) -> str:
-        """The same for all findings of one sort."""
+        """The same for all findings of one sort: what lasts is another one than what passes."""
         kind = self.text.kind if isinstance(self.text, Statement) else str(self.text)
-        return f"{self.promise}: {' '.join(kind.split())}"
+        return sort_of(f"{self.promise}: {' '.join(kind.split())}", self.lasts)
 
     def of(self, promise: str, cards: tuple[str, ...]) -> Self:
         """The same, of this promise. `cards`: by number, for places that are told by numbers."""
@@ -205,9 +206,15 @@ class Finding:
             "place": str(self.place) or None,
             "found": _plain(value("found")),
             "expected": _plain(value("expected")),
+            "lasts": self.lasts,
             "sort": self.sort,
             "source": self.source,
         }
+
+
+def sort_of(what: str, lasts: bool | None) -> str:
+    """`what`, and whether it was still so at the end."""
+    return what if lasts is None else f"{what} [{'lasts' if lasts else 'passes'}]"
 
 
 def _plain(value: object) -> object:

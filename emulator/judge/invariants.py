@@ -4,6 +4,7 @@ docs/explanation/reliability.md has them in words.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ringhil.emulator.judge.evidence import RunEvidence
 from ringhil.emulator.judge.findings import MOST, Finding, FindingList, say
@@ -14,7 +15,9 @@ def violations(evidence: RunEvidence, judged: frozenset[str]) -> Iterator[Findin
     cards = tuple(card.name for card in evidence.wiring.cards)
     for name, broken in ALL.items():
         if name in judged:
-            yield from (found.of(name, cards) for found in broken(evidence))
+            for found in broken(evidence):
+                lasts = evidence.lasts(found) if found.lasts is None else found.lasts
+                yield replace(found.of(name, cards), lasts=lasts)
 
 
 def _wrong_count(evidence: RunEvidence) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from ringhil.emulator.events.server import CpuSaid, FirmwareStopped, Flapped, Lo
 from ringhil.emulator.judge.census.names import Names
 from ringhil.emulator.judge.census.orphans import Orphans
 from ringhil.emulator.judge.conduct import Conduct
+from ringhil.emulator.judge.contexts.applications import taken_now
 from ringhil.emulator.judge.contexts.turn_log import MemoryWatch
 from ringhil.emulator.judge.evidence import RunEvidence
 from ringhil.emulator.judge.expectations import EXPECT, Expectations
@@ -44,6 +45,7 @@ class Judge:
         self.names = Names(self.watch, cpu.cards, self.bounds)
         self._switchovers = SwitchOvers(server, self.bounds)
         self.results = Results(server.wiring, kernel, cpu, self.watch, self.orphans, server.applications)
+        server.on_work_over = self._work_over
         switching = server.scenario.switching
         self._memory = MemoryWatch(server, switching.gpus if switching else ())
         listen = server.observations.listen
@@ -66,6 +68,10 @@ class Judge:
             self.conduct.ledger,
             self._switching,
         )
+
+    def _work_over(self) -> None:
+        server = self._server
+        self.results.until_done = taken_now(server.scenario.server, server.wiring, server.engine, server.kernel.now)
 
     # ------------------------------------------------------------------------------------------- what is observed
 

@@ -19,6 +19,8 @@ class VerdictWord(StrEnum):
     HUNG = "hung"  # it was given up: it took too long
 
 
+EXPECTED_FACTS = ("index", "ok", "expected", "found")  # of an item of `expect`: the rest follows
+_AROUND = 3  # events before an expectation that failed
 NOT_JUDGED = "not judged"  # what stands in a verdict's place where nothing was played that could have one
 
 
@@ -89,19 +91,33 @@ class Recovery:
             return True
         return self.recounted is not None and self.recounted - self.at <= self.bound
 
+    def told(self, cycle: int) -> str:
+        """What became of it, and its bound; `cycle`: at which something went wrong."""
+        what, ends = f"{self.action} {self.fault} of {self.where} at {self.at}", self.at + self.bound
+        over = "was not seen to be over" if self.recounted is None else f"was over at {self.recounted}"
+        if self.superseded:
+            return f"{what} {over}; its bound, cycle {ends}, isn't judged"
+        if self.ok:
+            early = f", and cycle {cycle} was before that" if self.at <= cycle < ends else ""
+            return f"{what} {over}; its bound is cycle {ends}{early}"
+        return f"{what} {over}; it missed its bound, cycle {ends}" + (
+            "" if self.recounted is None else f", by {self.recounted - ends}"
+        )
+
     @property
     def violation(self) -> Finding:
         """What there is to say when it is not ok."""
         what = say("{} {} of {} at {}", self.action, self.fault, Name(self.where), self.at)
-        return Finding(
-            say("{}: not recovered within {expected} cycles", what, expected=self.bound), self.at + self.bound
-        )
+        late = say("nor later") if self.recounted is None else say("but after {found}", found=self.recounted - self.at)
+        text = say("{}: not recovered within {expected} cycles, {}", what, late, expected=self.bound)
+        return Finding(text, self.at + self.bound, lasts=self.recounted is None)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """An item of `expect` and whether it came true; `found` says what was there instead. `at`: when one that has to
-    hold always did not. `sort`: the same for all that fail in one way: what was expected, without its values."""
+    """An item of `expect` and whether it came true; `found` says what was there instead. `at`: the cycle at which it
+    failed. `sort`: the same for all that fail in one way: what was expected, without its values. `later`: the cycle at
+    which it came true after that; `lasts`: it never did; None: it has not failed."""
 
     index: int
     ok: bool
@@ -110,6 +126,8 @@ class Expected:
     found: str
     at: int | None = None
     sort: str = ""
+    later: int | None = None
+    lasts: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +160,19 @@ class Outcome:
         found += [f"line {e.line}: expected {e.text}; found {e.found}" for e in self.expect if not e.ok]
         return tuple(found)
 
+    def around(self, failed: Expected) -> tuple[str, ...]:
+        """What helps to understand an expectation that failed: when it came true after all, and the events of the
+        timeline around it with their bounds."""
+        at = self.cycles if failed.at is None else failed.at
+        if failed.later is None:
+            said = [] if at >= self.cycles else [f"it was not so up to the end of the run at cycle {self.cycles}"]
+        else:
+            said = [f"it was so at cycle {failed.later}, {failed.later - at} cycles later"]
+        before = [each for each in self.recoveries if each.at <= at]
+        after = [each for each in self.recoveries if each.at > at]
+        said += [f"before: {each.told(at)}" for each in before[-_AROUND:]]
+        return (*said, *(f"after: {each.told(at)}" for each in after[:1]))
+
     @property
     def not_judged(self) -> tuple[str, ...]:
         """What can't be told, and why."""
@@ -166,9 +197,14 @@ class Outcome:
             "links": [_link_json(link) for link in self.links],
             "work": self.work,
             "recoveries": [_recovery_json(r) for r in self.recoveries],
-            "expect": [{"index": e.index, "ok": e.ok, "expected": e.text, "found": e.found} for e in self.expect],
+            "expect": [self._expected_json(each) for each in self.expect],
             "engine": self.engine,
         } | self._tasks_json()
+
+    def _expected_json(self, e: Expected) -> dict[str, Any]:
+        told = {"index": e.index, "ok": e.ok, "expected": e.text, "found": e.found}
+        when = {"at": e.at, "later": e.later, "lasts": e.lasts, "sort": None if e.ok else e.sort}
+        return {**told, **when, "around": [] if e.ok else list(self.around(e))}
 
     def _tasks_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"applications": self.applications_json()} if self.applications else {}

@@ -6,7 +6,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.judge.census.orphans import Orphans
-from ringhil.emulator.judge.contexts.applications import application_outcomes, power_outcomes
+from ringhil.emulator.judge.contexts.applications import TakenByWork, application_outcomes, power_outcomes
 from ringhil.emulator.judge.evidence import RunEvidence
 from ringhil.emulator.judge.findings import Finding, FindingKind, Name, say
 from ringhil.emulator.judge.invariants import violations
@@ -35,6 +35,7 @@ class Results:
         self._wiring, self._kernel, self._cpu = wiring, kernel, cpu
         self.applications = applications
         self._watch, self._orphans = watch, orphans
+        self.until_done: dict[str, TakenByWork] = {}  # by GPU
 
     def breaks(self, card: CardView) -> tuple[LinkRef, ...]:
         """`CardView.gap` in the file's words."""
@@ -157,7 +158,7 @@ class Results:
             applications=application_outcomes(
                 scenario.sharing, scenario.server.settings.default_slice, self.applications.reports
             ),
-            power=power_outcomes(scenario.server, self._wiring, self._kernel.engine),
+            power=power_outcomes(scenario.server, self._wiring, self._kernel.engine, self.until_done),
         )
 
 

@@ -10,25 +10,32 @@ slices: a machine that was asleep, or a process that was stopped, has used up on
 """
 
 import atexit
+import logging
 import os
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.in_c import made_of_c
-from ringhil.emulator.loop.far import FarFirmware, attach
+from ringhil.emulator.loop.far import Exchange, FarFirmware, attach
 from ringhil.emulator.loop.places import place_in
+from ringhil.emulator.loop.variables import variables_of
 from ringhil.emulator.server.foreign import FirmwareCrashed, FirmwareError
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.program import Firmware
+from ringhil.protocol.line.firmware_codec import decode
 from ringhil.protocol.line.framing import LONGEST
 
+_log = logging.getLogger(__name__)
 LIMIT = 10.0  # seconds for an answer
 MOST_STATE = 1 << 26  # bytes
 SIZE, ANSWER = "rhf_size", "rhf_answer"
@@ -39,17 +46,19 @@ _WANTED = f"wanted is a whole library with the functions {SIZE} and {ANSWER}"
 _HEAD = struct.Struct("<cI")
 _ASKED = signal.SIGUSR1  # by us, where it stands
 _SLICES = 10
+_SIZE = 8  # bytes of a number
+_LOOK = 0.05  # seconds between two looks for a debugger
 _FORKED, _ENDED = 10.0, 2.0  # seconds for a process to be there, and to say where it stood
 _KILLED = "its process was killed (out of memory?)"
 
 
 class LibraryApart:
-    """One that is loaded by a process that does nothing else. `limit`: seconds for an answer. Raises FirmwareError for
-    what can't be firmware."""
+    """One that is loaded by a process that does nothing else. `limit`: seconds for an answer. `gdb`: the cycle at whose
+    first event each boot waits for a debugger. Raises FirmwareError for what can't be firmware."""
 
-    def __init__(self, path: Path, limit: float = LIMIT) -> None:
-        self.path, self.limit = path, limit
-        self._line, self._first = _started(path)
+    def __init__(self, path: Path, limit: float = LIMIT, gdb: int | None = None) -> None:
+        self.path, self.limit, self.size, self._gdb = path, limit, 0, gdb
+        self._line, self._first = _started(path, gdb is not None)
         self._owner = os.getpid()
         _libraries.add(self)
         try:
@@ -69,7 +78,7 @@ class LibraryApart:
             raise FirmwareError(_unusable(self.path, said.decode("utf-8", "replace")))
         if kind != b"H":
             return _End(kind, said)
-        size = int.from_bytes(said, "little")
+        size = self.size = int.from_bytes(said[:_SIZE], "little")
         if not 0 < size <= MOST_STATE:
             raise FirmwareError(f"{self.path}: {SIZE} is {size} bytes; allowed are 1 to {MOST_STATE} bytes")
         process = _Process(self)
@@ -81,7 +90,9 @@ class LibraryApart:
 
     def made(self, boot: Boot) -> Firmware:
         """Returns its firmware, which boots."""
-        return FarFirmware(_Process(self).exchange, boot)
+        process = _Process(self)
+        ask = process.exchange if self._gdb is None else _waiting_for_a_debugger(process, self._gdb, boot)
+        return FarFirmware(ask, boot, process.variables)
 
     def close(self) -> None:
         """What was begun ends."""
@@ -128,6 +139,7 @@ class _Line:
 
     def __init__(self, end: socket.socket) -> None:
         self._end, self._came = end, b""
+        self.pid = 0  # of the process, 0: not known yet
 
     def close(self) -> None:
         """The process ends, whatever it is doing."""
@@ -140,13 +152,19 @@ class _Line:
         """Raises OSError when nobody is there."""
         self._end.sendall(len(request).to_bytes(4, "little") + request)
 
+    def look(self, place: bytes) -> None:
+        """Raises OSError when nobody is there."""
+        self._end.sendall(len(place).to_bytes(3, "little") + b"\1" + place)
+
     def answer(self, limit: float) -> tuple[bytes, bytes]:
         """A kind of message and its content; no kind: nobody is there. Takes it that takes longer than `limit` seconds
         for one that never comes: it is asked where it stands, and ends."""
         self._end.settimeout(limit / _SLICES)
-        for _ in range(_SLICES):
+        left = _SLICES
+        while left:
             with suppress(TimeoutError):
                 return self._received()
+            left -= not _traced(self.pid)  # whoever steps through it takes their time
         with suppress(OSError):
             self._end.shutdown(socket.SHUT_WR)
         self._end.settimeout(_ENDED)
@@ -185,8 +203,10 @@ class _Line:
 
     def arrived(self) -> None:
         """Waits until the fork is there. Raises FirmwareError."""
-        if self.answer(_FORKED)[0] != b"H":
+        kind, said = self.answer(_FORKED)
+        if kind != b"H":
             raise FirmwareError("no process can be had for it")
+        self.pid = int.from_bytes(said[_SIZE:], "little")
 
 
 class _Process:
@@ -228,6 +248,31 @@ class _Process:
         if not self.end.crashed:
             raise FirmwareCrashed(f"no answer in {self._library.limit:g} s", seen=where and f"it was at {where}")
         raise FirmwareCrashed(self.end.crashed + (where and f" at {where}"))
+
+    def wait_for_a_debugger(self, when: str) -> None:
+        """Until one is attached, or the process has ended. `when`: for whoever is to attach it."""
+        pid = 0 if self._line is None else self._line.pid
+        _log.warning("%s: %s: waits for a debugger: gdb -p %d", self._library.path, when, pid)
+        while Path(f"/proc/{pid}").exists() and not _traced(pid):
+            time.sleep(_LOOK)
+
+    def variables(self) -> dict[str, Any] | None:
+        """What is in its memory, by name; None: it has ended, or has no debug information."""
+        known = variables_of(self._library.path, self._library.size)
+        if known is None or self._line is None or self._asking:
+            return None
+        return known.values(partial(self._look, 1), partial(self._look, 0))
+
+    def _look(self, where: int, offset: int, number: int) -> bytes:
+        """What is there in its memory; nothing: it can't be read."""
+        if self._line is None:
+            return b""
+        try:
+            self._line.look(struct.pack("<BQI", where, offset, number))
+        except OSError:
+            return b""
+        kind, said = self._line.answer(self._library.limit)
+        return said if kind == b"M" else b""
 
     def close(self) -> None:
         """Nobody asks it any more."""
@@ -288,7 +333,31 @@ def waiting() -> bool:
     return bool(_waiting)
 
 
-def _started(path: Path) -> tuple[_Line, subprocess.Popen[bytes]]:
+def _traced(pid: int) -> bool:
+    """Whether a debugger is attached to that process."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    return "\nTracerPid:\t0\n" not in status
+
+
+def _waiting_for_a_debugger(process: _Process, cycle: int, boot: Boot) -> Exchange:
+    """Its exchange, which waits once, before the first event in that cycle or later, until a debugger is attached."""
+    met = False
+
+    def exchange(request: bytes) -> bytes:
+        nonlocal met
+        now = None if met else getattr(decode(request), "now", None)
+        if now is not None and now >= cycle:
+            met = True
+            process.wait_for_a_debugger(f"GPU {boot.gpu} of card {boot.card}, cycle {now}")
+        return process.exchange(request)
+
+    return exchange
+
+
+def _started(path: Path, gdb: bool) -> tuple[_Line, subprocess.Popen[bytes]]:
     """A process that loads it, and the line to it. Raises FirmwareError."""
     if sys.platform != "linux":
         raise FirmwareError(f"{path}: can have a process of its own on Linux only; allowed is {path},here")
@@ -299,7 +368,7 @@ def _started(path: Path) -> tuple[_Line, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair()
     line = _Line(ours)
     with theirs:
-        words = list(map(str, [host, path.absolute(), MOST_STATE, LONGEST, theirs.fileno()]))
+        words = list(map(str, [host, path.absolute(), MOST_STATE, LONGEST, theirs.fileno(), *["gdb"] * gdb]))
         try:
             return line, subprocess.Popen(words, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         except OSError as error:

@@ -5,6 +5,7 @@ meanwhile, so a run is the same however long that takes.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.server.foreign import FirmwareError
@@ -22,6 +23,7 @@ from ringhil.protocol.reasons import LeaseEnd, Rejection
 from ringhil.protocol.wire import MAX_CARDS, CensusVerdict, Port, Role
 
 Exchange = Callable[[bytes], bytes]
+Look = Callable[[], dict[str, Any] | None]
 
 _IDS = 0x10000
 _REGISTERS = {address: name for name, address in registers.ADDRESS.items()}
@@ -57,9 +59,11 @@ def _answer(data: bytes, id_: int) -> m.Message:
 
 
 class FarFirmware:
-    """What answers at the other end of `exchange`, told who it is by `boot`. Every method raises FirmwareError."""
+    """What answers at the other end of `exchange`, told who it is by `boot`. `variables`: what is in its memory, by
+    name; None: nobody knows. Every method raises FirmwareError."""
 
-    def __init__(self, exchange: Exchange, boot: Boot) -> None:
+    def __init__(self, exchange: Exchange, boot: Boot, variables: Look = lambda: None) -> None:
+        self.variables = variables
         self._longest = attach(exchange).longest
         self._exchange, self._status, self._id, self._gpus = exchange, 0, 0, boot.gpus
         c = boot.census

@@ -22,11 +22,11 @@ from ringhil.firmware.program import Firmware
 from ringhil.protocol.line.framing import LONGEST
 
 
-def firmware_in(path: Path, *, limit: float = LIMIT, here: bool = False) -> Maker:
+def firmware_in(path: Path, *, limit: float = LIMIT, gdb: int | None = None, here: bool = False) -> Maker:
     """Makes the firmware that is in the library at `path`, in processes of its own, or in this one: `here`. `limit`:
-    seconds that an answer may take there. Raises FirmwareError."""
+    seconds that an answer may take there. `gdb`: the cycle in which each waits for a debugger. Raises FirmwareError."""
     if not here:
-        return LibraryApart(path, limit).made
+        return LibraryApart(path, limit, gdb).made
     if sys.platform == "linux":
         LibraryApart(path, limit)
     try:

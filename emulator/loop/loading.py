@@ -1,15 +1,16 @@
 """Loads somebody else's firmware, as people write it: `a.3=module:Class`, `a.3=libfirmware.so`, `a.3=/dev/ttyACM0`, any
 other path of a port, or any URL; `*=...` for every GPU that has any. `libfirmware.so,here`: in this process;
-`libfirmware.so,limit=60`: an answer may take so many seconds.
+`libfirmware.so,limit=60`: an answer may take so many seconds; `libfirmware.so,gdb=5000`: it waits for a debugger there.
 
 Code is only ever named by whoever starts a run, never by a file that is read. Nothing that plays or judges imports
 this; a worker of a cluster does, for which it must lie there already, in a file of the same content.
 """
 
+import ast
 import hashlib
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
@@ -25,8 +26,10 @@ from ringhil.emulator.server.foreign import METHODS, FirmwareError, Maker
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.*|/dev/.+")
 _LIBRARY = re.compile(r"(?P<path>.*\.so)(,(?P<how>[^/,]*))?", re.DOTALL)
+_CYCLE = re.compile(r"[0-9]{1,15}")
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _LIMITS = (0.1, 86_400.0)  # seconds
+_MOST_FILES = 1000  # of a module, that are hashed
 _SHOWN = 12  # digits of a hash
 _ALLOWED = (
     "GPU=MODULE:CLASS, GPU=LIBRARY.so or GPU=URL, such as a.3=mine:Firmware or a.3=/dev/ttyACM0; "
@@ -87,21 +90,23 @@ def _chosen(what: str) -> Chosen:
         board = Board(what)
         return Chosen(what, board.made, board.name, board)
     file = _file_of(what)
-    source = "" if file is None else hash_of(file)
+    source = "" if file is None else _source(what, file)
     library = _LIBRARY.fullmatch(what)
     return Chosen(who(what), _loaded(what) if library is None else _in_library(library), source)
 
 
 def _in_library(named: re.Match[str]) -> Maker:
     how = named["how"]
-    key, _, limit = (how or "").partition("=")
+    path, (key, _, limit) = Path(named["path"]), (how or "").partition("=")
+    if key == "gdb" and _CYCLE.fullmatch(limit):
+        return firmware_in(path, gdb=int(limit))
     if how not in (None, "here") and (key != "limit" or not _NUMBER.fullmatch(limit)):
-        raise FirmwareError(f"{named['path']}: found ,{shown(how)}; allowed are ,here and ,limit=SECONDS")
+        raise FirmwareError(f"{path}: found ,{shown(how)}; allowed are ,here, ,limit=SECONDS and ,gdb=CYCLE")
     seconds = float(limit or LIMIT)
     if not _LIMITS[0] <= seconds <= _LIMITS[1]:
         allowed = f"{_LIMITS[0]:g} to {_LIMITS[1]:,.0f} seconds"
         raise FirmwareError(f"{named['path']}: limit: found {shown(limit)}; allowed are {allowed}")
-    return firmware_in(Path(named["path"]), limit=seconds, here=how == "here")
+    return firmware_in(path, limit=seconds, here=how == "here")
 
 
 def _check_same(what: str, source: str) -> None:
@@ -110,7 +115,7 @@ def _check_same(what: str, source: str) -> None:
     if file is None:
         name = f"module {what.partition(':')[0]}" if NAMED.fullmatch(what) else what
         raise FirmwareError(f"there is no {name}; looked for from {Path.cwd()} on")
-    found = hash_of(file)
+    found = _source(what, file)
     if found != source:
         raise FirmwareError(f"{file} has sha256 {found[:_SHOWN]}; allowed is {source[:_SHOWN]}, as here")
 
@@ -130,6 +135,47 @@ def _file_of(what: str) -> Path | None:
             return Path(found.origin) if found is not None and found.has_location and found.origin else None
         folders = found.submodule_search_locations or ()  # without any, it is no package
     return None
+
+
+def _source(what: str, file: Path) -> str:
+    """Of a library its content; of a module the same, with the files beside it that it and these import."""
+    if library_of(what) is not None:
+        return hash_of(file)
+    module = what.partition(":")[0]
+    root = file.parents[module.count(".") + (file.name == "__init__.py")]
+    found, left = dict[Path, str](), [file]
+    while left:
+        here = left.pop()
+        if here not in found and len(found) < _MOST_FILES:
+            found[here] = hash_of(here)
+            left += _imported(here, root)
+    if len(found) == 1:
+        return found[file]
+    lines = sorted(f"{each.relative_to(root).as_posix()} {digest}\n" for each, digest in found.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _imported(file: Path, root: Path) -> Iterator[Path]:
+    """Files below `root` that a file of Python names in its imports, wherever these stand in it."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return  # whoever loads it says what is wrong
+    package = file.relative_to(root).parent.parts
+    for node in ast.walk(tree):
+        names: list[tuple[str, ...]] = []
+        if isinstance(node, ast.Import):
+            names = [tuple(each.name.split(".")) for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = (*above, *(node.module.split(".") if node.module else ()))
+            names = [base, *((*base, each.name) for each in node.names)]
+        for name in names:
+            for depth in range(1, len(name) + 1):  # a package's own file is run as well
+                stem = root.joinpath(*name[:depth])
+                yield from (
+                    each for each in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py") if each.is_file()
+                )
 
 
 def library_of(what: str) -> Path | None:

@@ -10,10 +10,11 @@ import uuid
 from collections.abc import Callable
 from importlib.metadata import version
 
+from ringhil.emulator.host.contexts.command import ContextRef
 from ringhil.emulator.host.contexts.outside import OutsideContext
 from ringhil.emulator.nvml import messages
-from ringhil.emulator.nvml.messages import NvmlAnswer, NvmlTopic, ProcessUse, Question, Status
-from ringhil.emulator.nvml.meters import metered
+from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, ProcessUse, Question, Status
+from ringhil.emulator.nvml.meters import Read, has_meter, millijoules, most_power, performance, units_of
 from ringhil.emulator.nvml.peer import PeerProcess
 from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.nvml.views import ContextUser, GpuView, Place, Views
@@ -21,8 +22,12 @@ from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import GpuType
 
 _KIB = 1024
-_PAGE, _CYCLE = 1024, 1000  # KiB and nanoseconds, where no file says otherwise
+_PAGE = 1024  # KiB, where no file says otherwise
 _TYPES = {kind.code: kind.value for kind in GpuType}
+_UNKNOWN = 0xFFFF_FFFF
+_ARCHITECTURES = {GpuType.T4: 6, GpuType.V100: 5, GpuType.A100: 7, GpuType.H100: 9, GpuType.H200: 9}
+_ARCHITECTURE = {kind.code: architecture for kind, architecture in _ARCHITECTURES.items()}
+_COMPARED = (NvmlTopic.UTILISATION, NvmlTopic.METER)
 _MOST_PERCENT = 100
 _BUS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-7]))?", re.IGNORECASE | re.ASCII)
 
@@ -34,7 +39,6 @@ class NvmlAnswers:
         self._server, self._views, self._usage = server, views, usage
         sharing = server.scenario.sharing
         self._page = (sharing.page if sharing is not None else _PAGE) * _KIB
-        self._cycle = sharing.cycle if sharing is not None else _CYCLE
         self._sampled = 0  # microseconds since 1970
         self._of_gpu: dict[NvmlTopic, Callable[[GpuView, int, Question], NvmlAnswer]] = {
             NvmlTopic.GPU: self._gpu,
@@ -42,6 +46,7 @@ class NvmlAnswers:
             NvmlTopic.UTILISATION: self._utilisation,
             NvmlTopic.PROCESSES: self._processes,
             NvmlTopic.METER: self._meter,
+            NvmlTopic.ARCHITECTURE: self._architecture,
         }
 
     def sampled(self) -> None:
@@ -49,10 +54,10 @@ class NvmlAnswers:
         self._sampled = time.time_ns() // 1000
 
     def must_wait(self, question: Question) -> bool:
-        """Whether there is no answer yet: cards are counted first, and shares need two samples."""
+        """Whether there is no answer yet: cards are counted first, and shares and power need two samples."""
         if question.what in (NvmlTopic.HELLO, NvmlTopic.ENTER):
             return False
-        return not (self._usage.measured if question.what is NvmlTopic.UTILISATION else self._usage.begun)
+        return not (self._usage.measured if question.what in _COMPARED else self._usage.begun)
 
     def answer(self, peer: PeerProcess, question: Question) -> NvmlAnswer:
         """Returns the answer for that process."""
@@ -135,14 +140,18 @@ class NvmlAnswers:
         return messages.gpu(name, self._uuid(cell), self._name(cell), self._address(cell), index)
 
     def _memory(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
-        """Whoever has a limit is told of that, and of nobody else; without one, of what the GPU has left."""
+        """Whoever has a limit is told of that, and of nobody else; without one, of what the GPU has left. Programs take
+        a total of 0 for none that is known, and show the machine's memory: who may have nothing is told of a page that
+        is reserved."""
         there = self._peek(cell, "device_memory")
         if view.memory is None:
             total, used = there, self._peek(cell, "memory_held")
         else:
             total = min(view.memory, there)
             used = sum(self._usage.held(user) for user in self._users(view, cell))
-        return messages.values(*(pages * self._page for pages in (total, max(0, total - used), used, 0)))
+        reserved = int(total == 0)
+        parts = (max(total, reserved), max(0, total - used), used, reserved)
+        return messages.values(*(pages * self._page for pages in parts))
 
     def _utilisation(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
         if view.pids is None:
@@ -160,11 +169,47 @@ class NvmlAnswers:
         return messages.uses(uses)
 
     def _meter(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
-        """For who sees all of the GPU: what it takes tells what others do there."""
-        if view.pids is not None:
-            return NvmlAnswer(Status.NOT_SUPPORTED)
-        found = metered(question.number, lambda register: self._peek(cell, register), self._cycle)
+        """Who doesn't see all of the GPU is told what those took whom it knows: the rest tells what others do."""
+
+        def read(register: str) -> int:
+            return self._peek(cell, register)
+
+        if view.pids is None:
+            found = self._metered(cell, question.number, read)
+        elif has_meter(read):
+            found = self._taken([user.place for user in self._users(view, cell)], question.number, read)
+        else:
+            found = None
         return NvmlAnswer(Status.NOT_SUPPORTED) if found is None else messages.values(found)
+
+    def _taken(self, contexts: list[ContextRef], meter: int, read: Read) -> int | None:
+        match meter:
+            case Meter.ENERGY:
+                return self._usage.meters.energy(contexts)
+            case Meter.POWER | Meter.POWER_NOW:
+                return self._usage.meters.power(contexts, now=meter == Meter.POWER_NOW)
+            case Meter.POWER_LIMIT:
+                return most_power(read)
+        return None
+
+    def _metered(self, cell: int, meter: int, read: Read) -> int | None:
+        if meter == Meter.PERFORMANCE:
+            return performance(read)
+        if not has_meter(read):
+            return None
+        match meter:
+            case Meter.ENERGY:
+                return millijoules(units_of(read), self._usage.cycle)
+            case Meter.POWER_LIMIT:
+                return most_power(read)
+            case Meter.POWER | Meter.POWER_NOW:
+                return self._usage.meters.power([self._place(cell)], now=meter == Meter.POWER_NOW)
+            case Meter.TEMPERATURE:
+                return self._usage.meters.temperature(self._place(cell))
+        return None
+
+    def _architecture(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
+        return messages.values(_ARCHITECTURE.get(self._peek(cell, "gpu_type"), _UNKNOWN))
 
     def _users(self, view: GpuView, cell: int | None = None) -> list[ContextUser]:
         place = None if cell is None else self._place(cell)

@@ -162,8 +162,9 @@ _LEAST = 1000  # cycles between two
 
 
 def samples_every(clock: int | None) -> int:
-    """Returns the cycles between two samples. `clock`: cycles of the ring in a second; None: as many as it can."""
-    return PERIOD if clock is None else max(_LEAST, clock // _SAMPLES)
+    """Returns the cycles between two samples. `clock`: cycles of the ring in a second; None: as many as it can. A ring
+    that can't keep a clock has as many samples as one without."""
+    return PERIOD if clock is None else min(PERIOD, max(_LEAST, clock // _SAMPLES))
 
 
 def nvml_listener(path: Path, server: LiveServer, period: int) -> NvmlListener:

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from ringhil.emulator.errors import RinghilError
 
-VERSION = 1
+VERSION = 2
 _MAGIC = 0x314D5652  # "RVM1"
 _REQUEST = struct.Struct("=4I96s")
 _ANSWER = struct.Struct("=IiII")
@@ -44,15 +44,18 @@ class NvmlTopic(IntEnum):
     PROCESS_NAME = 11  # number: process
     METER = 12  # number: a Meter
     ENTER = 13  # text: an application
+    ARCHITECTURE = 14  # as NVML numbers it
 
 
 class Meter(IntEnum):
     """What a GPU may have a meter for."""
 
-    POWER = 1  # milliwatt
+    POWER = 1  # milliwatt, in the last second
     ENERGY = 2  # millijoule since power-up
     TEMPERATURE = 3  # degrees Celsius
     PERFORMANCE = 4  # state: 0, the fastest, to 15
+    POWER_NOW = 5  # milliwatt, between the last two samples
+    POWER_LIMIT = 6  # milliwatt that it takes at most
 
 
 class Status(IntEnum):
@@ -145,3 +148,46 @@ def gpu(name: str, uuid: str, serial: str, address: tuple[int, int, int], index:
 def uses(found: Sequence[ProcessUse]) -> NvmlAnswer:
     """Returns an answer of processes."""
     return NvmlAnswer(number=len(found), data=b"".join(_USE.pack(u.memory, u.stamp, u.pid, u.share) for u in found))
+
+
+# ------------------------------------------------------------------------------------------------- what answers say
+
+
+@dataclass(frozen=True, slots=True)
+class GpuFacts:
+    """What a GPU is. `index`: for who has asked."""
+
+    name: str
+    uuid: str
+    serial: str
+    domain: int
+    bus: int
+    device: int
+    index: int
+
+
+def text_of(told: NvmlAnswer) -> str:
+    """Returns the words of an answer."""
+    return told.data.split(b"\0")[0].decode(errors="replace")
+
+
+def values_of(told: NvmlAnswer) -> tuple[int, ...]:
+    """Returns the numbers of an answer. Raises MessageFault."""
+    if told.status is not Status.SUCCESS or len(told.data) != 8 * told.number:
+        raise MessageFault
+    return struct.unpack(f"={told.number}Q", told.data)
+
+
+def facts_of(told: NvmlAnswer) -> GpuFacts:
+    """Returns what a GPU is. Raises MessageFault."""
+    if told.status is not Status.SUCCESS or len(told.data) != _GPU.size:
+        raise MessageFault
+    name, uuid, serial, *numbers = _GPU.unpack(told.data)
+    return GpuFacts(*(each.split(b"\0")[0].decode(errors="replace") for each in (name, uuid, serial)), *numbers)
+
+
+def uses_of(told: NvmlAnswer) -> list[ProcessUse]:
+    """Returns the processes of an answer. Raises MessageFault."""
+    if len(told.data) != told.number * _USE.size:
+        raise MessageFault
+    return [ProcessUse(pid, memory, share, stamp) for memory, stamp, pid, share in _USE.iter_unpack(told.data)]

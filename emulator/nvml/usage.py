@@ -3,17 +3,19 @@
 It is asked whether anybody wants to know or not: so a run is the same however often it is looked at.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
-from ringhil.emulator.nvml.meters import busy
+from ringhil.emulator.nvml.meters import PowerMeters, Read, busy, has_meter, running, units_of
 from ringhil.emulator.nvml.views import ContextUser, Place, Views
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import Compute, Query
 
 PERIOD = 166_667  # cycles between two samples: of a microsecond, a sixth of a second
+_MICROSECOND = 1000  # nanoseconds of a cycle where no file says otherwise
 _MANAGER = 0  # the key that fits everywhere
 _PERCENT = 100
 
@@ -38,10 +40,19 @@ class _Round:
 
 class UsageSampler:
     """`server` has not started yet. It begins when the cards have been counted; `on_sample` is called whenever there is
-    something new to say."""
+    something new to say. `monotonic`: seconds in which who asks lives."""
 
-    def __init__(self, server: LiveServer, views: Views, period: int = PERIOD) -> None:
-        self._server, self._views, self._period = server, views, period
+    def __init__(
+        self,
+        server: LiveServer,
+        views: Views,
+        period: int = PERIOD,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._server, self._views, self._period, self._monotonic = server, views, period, monotonic
+        sharing = server.scenario.sharing
+        self.cycle = sharing.cycle if sharing is not None else _MICROSECOND  # nanoseconds
+        self.meters = PowerMeters(self.cycle)
         self._round = _Round()
         self._last, self._before = _Round(), _Round()
         self.samples = 0
@@ -93,18 +104,29 @@ class UsageSampler:
     def _sample(self) -> None:
         kernel = self._server.kernel
         kernel.after(self._period, self._sample)
+        wiring, engine = self._server.wiring, self._server.engine
+        reads = {wiring.place(cell): partial(engine.peek, cell) for cell in range(wiring.cells)}
+        self.meters.note(kernel.now, self._monotonic(), self._taken(reads))
         if self._round.missing:
             return  # an answer takes its time: its round is one that lasted longer
         self._round = _Round()
-        wiring, engine = self._server.wiring, self._server.engine
-        for cell in range(wiring.cells):
-            if (ran := busy(partial(engine.peek, cell))) is not None:
-                self._round.busy[wiring.place(cell)] = _Ran(kernel.now, ran)
+        for place, read in reads.items():
+            if (ran := busy(read)) is not None:
+                self._round.busy[place] = _Ran(kernel.now, ran)
         for user in self._views.users():
             self._ask(user.place, Query.RUN_TIME, self._ran)
             self._ask(user.place, Query.MEMORY, self._holds)
         if not self._round.missing:
             self._complete()
+
+    def _taken(self, reads: Mapping[Place, Read]) -> dict[Place | ContextRef, int]:
+        """Energy of GPUs, and of contexts that are there: for the cycles of the engine that they had by the last
+        round."""
+        taken: dict[Place | ContextRef, int] = {of: units_of(read) for of, read in reads.items() if has_meter(read)}
+        for context, ran in self._last.ran.items():
+            if context.on in taken:
+                taken[context] = running(reads[context.on], ran.cycles)
+        return taken
 
     def _ask(self, place: ContextRef, what: Query, take: Callable[[ContextRef, Reply], None]) -> None:
         self._round.missing += 1

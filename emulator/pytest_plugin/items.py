@@ -18,6 +18,7 @@ from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import ScenarioError, load_variants
+from ringhil.emulator.server.hashes import hashes
 
 
 @cache
@@ -63,7 +64,11 @@ class ScenarioItem(pytest.Item):
         """Play and judge it."""
         verdict = self._player.get().play(0, self._place)
         told = {"cycles": verdict.cycles, "seed": verdict.seed, "rtl": self._player.get().library.rtl}
-        self.user_properties += [*told.items(), ("replay", verdict.replay)]
+        known = hashes(None, self._player.get().library.rtl)
+        if verdict.scenario:
+            known["scenario"] = verdict.scenario
+        self.user_properties += [*told.items(), *(each for each in known.items() if each[0] not in told)]
+        self.user_properties.append(("replay", verdict.replay))
         if verdict.state != VerdictWord.PASS:
             raise ScenarioFailedError(verdict)
 

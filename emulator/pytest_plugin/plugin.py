@@ -76,6 +76,7 @@ def ringhil(
     """
     from ringhil.emulator.pytest_plugin.driven import Driven, scenario_of
     from ringhil.emulator.pytest_plugin.items import library_of
+    from ringhil.emulator.server.hashes import hashes
 
     started: list[Driven] = []
 
@@ -84,7 +85,8 @@ def ringhil(
         scenario = scenario_of(source, request.path.parent, variant, chosen)
         library = library_of(request.config.getoption(_RTL), request.config.getoption(_TOP))
         record_property("seed", scenario.seed)
-        record_property("rtl", library.rtl)
+        for name, value in hashes(scenario, library.rtl).items():
+            record_property(name, value)
         server = Driven(scenario, library, tmp_path / f"scenario-{len(started) + 1}.yaml")
         started.append(server)
         return server

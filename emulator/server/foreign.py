@@ -101,6 +101,11 @@ class ForeignFirmware:
         asked = not self._gone and callable(getattr(self._made, "count_now", None))
         return self._answer("count_now", now, now) if asked else []
 
+    def variables(self) -> dict[str, Any] | None:
+        """What is in its memory, by name, where it can tell; None: it can't, or has gone."""
+        tell = None if self._gone else getattr(self._made, "variables", None)
+        return tell() if callable(tell) else None
+
     def on_status(self, status: int) -> None:
         """The status before a timer."""
         if not self._gone:

@@ -53,7 +53,9 @@ _DEAD, _HANG = "dead", "hang"
 
 class LiveServer:
     """One run: `start`, any number of `run_to` and `strike`, then `play_out`; each run once. With somebody else's
-    `firmware` any of them may raise FirmwareError. Raises NodeError when the hardware of `nodes` doesn't answer."""
+    `firmware` any of them may raise FirmwareError. Raises NodeError when the hardware of `nodes` doesn't answer.
+
+    `on_work_over` is called once, in the cycle in which all work of the file is done: units, applications, requests."""
 
     def __init__(
         self,
@@ -83,6 +85,11 @@ class LiveServer:
         self.process_groups.held_outside = lambda: sum(each.held for each in self.outside)
         self.applications = Applications(port, self.process_groups, tasks(scenario, self.wiring))
         self.switching = SwitchService(port, driver, switching_plan(scenario, self.wiring))
+        self.on_work_over: Callable[[], None] = lambda: None
+        self._work_left = bool(
+            (self._workload is not None and self._workload.units) or self.applications.reports or self.switching.plan
+        )
+        port.on_act = self._look_whether_over
         self.cpu.on_counted = self._on_counted
         self.cpu.on_grant = self._on_grant
         self.cpu.on_split = self._on_split
@@ -148,6 +155,7 @@ class LiveServer:
         self.cpu.mail(cell, frame, port, bad)
         if self.cpu.work.completed != completed:
             self._progress_at = self.kernel.now
+        self._look_whether_over()
         self.observations.tell(TakenIn(self.kernel.now, cell, frame, bad))
 
     def _on_split(self, units: int, shares: tuple[int, ...]) -> None:
@@ -284,6 +292,11 @@ class LiveServer:
     @property
     def _tasks_finished(self) -> bool:
         return self.applications.finished and self.switching.finished
+
+    def _look_whether_over(self) -> None:
+        if self._work_left and self.cpu.finished and self._tasks_finished:
+            self._work_left = False
+            self.on_work_over()
 
     def _finish_work(self) -> None:
         """Go on until all work is done, or nothing has come back for a long time: as long as units are out, for one

@@ -6,6 +6,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
+from ringhil.emulator.testbench.arguments import KitError, one_of, within
 from ringhil.emulator.testbench.bus import Pins, RingBus
 from ringhil.emulator.testbench.mailbox import Mailbox
 from ringhil.emulator.testbench.monitor import PERIOD, RingMonitor
@@ -64,25 +65,26 @@ class Gpu:
         return self._boundary
 
     def cut(self, link: str, on: bool) -> None:
-        """Nothing gets to the GPU by this link (`wire.Link`), no carrier either, as long as it is on."""
-        bit = _CUT[Link.parse(link)]
+        """Nothing gets to the GPU by this link (`wire.Link`), no carrier either, as long as it is on. Raises
+        KitError."""
+        bit = _CUT[_link(link)]
         self._cuts = self._cuts | bit if on else self._cuts & ~bit
         self._link_fault.write(self._cuts)
 
     def bit_errors(self, link: str, rate: int) -> None:
-        """Of 65,536 flits that get to the GPU by this link, `rate` have one wrong bit. Raises ValueError."""
-        self._bit_errors[Link.parse(link)].write(_within("rate", rate, MAX_RATE))
+        """Of 65,536 flits that get to the GPU by this link, `rate` have one wrong bit. Raises KitError."""
+        self._bit_errors[_link(link)].write(within("rate", rate, 0, MAX_RATE))
 
     def delay(self, link: str, cycles: int) -> None:
-        """All that gets to the GPU by this link takes so many cycles longer. Raises ValueError."""
-        shift = 8 * Link.parse(link).code
-        value = _within("delay", cycles, registers.MAX_LINK_DELAY)
+        """All that gets to the GPU by this link takes so many cycles longer. Raises KitError."""
+        shift = 8 * _link(link).code
+        value = within("delay", cycles, 0, registers.MAX_LINK_DELAY)
         self._delays = self._delays & ~(0xFF << shift) | value << shift
         self._link_delay.write(self._delays)
 
     def set_fault(self, name: str, on: bool) -> None:
-        """A fault of the GPU (see registers.FaultBit), from the next clock edge on."""
-        bit = registers.FaultBit.codes()[name]
+        """A fault of the GPU (see registers.FaultBit), from the next clock edge on. Raises KitError."""
+        bit = registers.FaultBit.codes()[one_of("fault", name, registers.FaultBit.codes())]
         self._faults = self._faults | bit if on else self._faults & ~bit
         self._fault.write(self._faults)
 
@@ -96,6 +98,10 @@ class CardBench:
     """
 
     def __init__(self, dut: Any, gpus: int) -> None:
+        """Raises KitError when the top has another number of GPUs."""
+        there = len(dut.fault_i) // registers.FAULT_PORT_WIDTH
+        if gpus != there:
+            raise KitError(f"gpus: found {gpus!r}; the card of this bench has {there} (its parameter N)")
         self.dut = dut
         self.shadow: dict[str, int] = {}
         self.clock = Pins(dut).pin("clk_i", 1)
@@ -108,8 +114,10 @@ class CardBench:
         return (get_sim_time("step") - self._began) // PERIOD
 
     async def start(self, *, card: int = 0) -> None:
-        """Three cycles of reset, everything idle, no carrier at the boundary ports. Once for each test."""
+        """Three cycles of reset, everything idle, no carrier at the boundary ports. Once for each test. Raises
+        KitError."""
         dut = self.dut
+        within("card", card, 0, 255)
         for name in (*_ZERO, "fault_i", "host_rx_data_i", "host_rx_ctl_i"):
             getattr(dut, name).value = 0
         dut.card_id_i.value = card
@@ -126,24 +134,24 @@ class CardBench:
     # ------------------------------------------------------------------------------------------------ link faults
 
     def link_cut(self, first: int, second: int, *, on: bool = True) -> None:
-        """The ring link between two neighbours carries nothing, either way. Raises ValueError if they are none."""
+        """The ring link between two neighbours carries nothing, either way. Raises KitError if they are none."""
         for gpu, link in self._ends(first, second):
             self.gpus[gpu].cut(link, on)
 
     def link_one_way(self, source: int, target: int, *, on: bool = True) -> None:
-        """Nothing gets by the ring link from one GPU to its neighbour; the other way is well. Raises ValueError."""
+        """Nothing gets by the ring link from one GPU to its neighbour; the other way is well. Raises KitError."""
         ends = dict(self._ends(source, target))
         self.gpus[target].cut(ends[target], on)
 
     def link_bit_errors(self, first: int, second: int, *, rate: int) -> None:
         """Of 65,536 flits on the ring link between two neighbours, `rate` arrive with one wrong bit, either way; 0 ends
-        it. Raises ValueError."""
+        it. Raises KitError."""
         for gpu, link in self._ends(first, second):
             self.gpus[gpu].bit_errors(link, rate)
 
     def link_delay(self, first: int, second: int, *, delay: int) -> None:
         """All that goes over the ring link between two neighbours takes `delay` cycles longer, either way; 0 ends it:
-        what is under way then is lost. Raises ValueError."""
+        what is under way then is lost. Raises KitError."""
         for gpu, link in self._ends(first, second):
             self.gpus[gpu].delay(link, delay)
 
@@ -162,7 +170,7 @@ class CardBench:
                 return (first, Link.P2), (second, Link.P1)
             if first == (second + 1) % self._count:
                 return (first, Link.P1), (second, Link.P2)
-        raise ValueError(f"GPUs {first} and {second}: allowed are neighbours on a ring of {self._count}")
+        raise KitError(f"GPUs {first} and {second}: allowed are neighbours on a ring of {self._count}")
 
     async def wait(self, cycles: int) -> None:
         """Let this number of clock edges pass, without waking at each."""
@@ -172,7 +180,5 @@ class CardBench:
             await self.edge
 
 
-def _within(what: str, value: int, most: int) -> int:
-    if not 0 <= value <= most:
-        raise ValueError(f"{what} is {value}; allowed are 0 to {most}")
-    return value
+def _link(name: str) -> Link:
+    return Link.parse(one_of("link", name, Link))

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
-from ringhil.emulator.testbench.naming import described
+from ringhil.emulator.testbench.arguments import within
+from ringhil.emulator.trace.naming import described
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Frame
 
@@ -94,17 +95,20 @@ class RingFrame:
     # ------------------------------------------------------------------------------------------ injected errors
 
     def with_bit_flip(self, bit: int) -> Self:
-        """Bit `bit` (from the first one sent) arrives wrong."""
+        """Bit `bit` (from the first one sent) arrives wrong. Raises KitError."""
+        within("bit", bit, 0, 8 * len(self.data) - 1)
         damaged = bytearray(self.data)
-        damaged[bit // 8 % len(damaged)] ^= 0x80 >> bit % 8
+        damaged[bit // 8] ^= 0x80 >> bit % 8
         return replace(self, data=bytes(damaged))
 
     def truncated(self, flits: int) -> Self:
-        """The frame as it arrives when only its first `flits` come, without an end."""
+        """The frame as it arrives when only its first `flits` come, without an end. Raises KitError."""
+        within("flits", flits, 1, self._count)
         return replace(self, data=self.data[: wire.FLIT_BYTES * flits], eof=False)
 
     def headless(self, flits: int = 1) -> Self:
-        """The first `flits` are missing."""
+        """The first `flits` are missing. Raises KitError."""
+        within("flits", flits, 1, self._count - 1)
         return replace(self, data=self.data[wire.FLIT_BYTES * flits :], sof=False)
 
     def marked(self) -> Self:
@@ -127,8 +131,13 @@ class RingFrame:
         return replace(self, data=codec.seal(self.data[:8] + epoch.to_bytes(4, "big") + self.data[12:-8]))
 
     def with_ttl(self, ttl: int) -> Self:
-        """The frame with another time to live (hops), link CRC put right."""
+        """The frame with another time to live (hops), link CRC put right. Raises KitError."""
+        within("ttl", ttl, 0, 0xFFFF)
         return self._relinked(self.data[:4] + ttl.to_bytes(2, "big") + self.data[6:])
+
+    @property
+    def _count(self) -> int:
+        return len(self.data) // wire.FLIT_BYTES
 
     def _relinked(self, data: bytes) -> Self:
         return replace(self, data=data[:-4] + crc.link_crc(data).to_bytes(4, "big"))

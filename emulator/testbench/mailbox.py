@@ -8,6 +8,7 @@ import cocotb
 from cocotb.queue import Queue
 from cocotb.triggers import Event, RisingEdge, ValueChange
 
+from ringhil.emulator.testbench.arguments import flits, within
 from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.emulator.testbench.monitor import Cycle
 from ringhil.protocol.wire import Port
@@ -89,7 +90,9 @@ class Mailbox:
 
     def send_nowait(self, port: int, frame: bytes, *, finished: bool = True, begun: bool = True) -> None:
         """Queue whole flits for a port (`Port.code`); without `finished`, the last one is no end; without `begun`, the
-        first one no beginning."""
+        first one no beginning. Raises KitError."""
+        within("port", port, 0, len(Port) - 1)
+        flits("frame", frame)
         self._queue.append((port, frame, finished, begun))
         self._idle.clear()
         self._wake.set()

@@ -6,6 +6,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
+from ringhil.emulator.testbench.arguments import Parts, one_of, within
 from ringhil.emulator.testbench.bus import Pin, Pins, RingBus
 from ringhil.emulator.testbench.link import LinkModel
 from ringhil.emulator.testbench.mailbox import Mailbox
@@ -15,6 +16,8 @@ from ringhil.emulator.testbench.sink import RingSink
 from ringhil.emulator.testbench.source import RingSource
 from ringhil.protocol import registers
 from ringhil.protocol.wire import Link
+
+_MOST_CARDS, _MOST_GPUS = 255, 1024
 
 
 class RingPort:
@@ -76,7 +79,7 @@ class NodeBench:
         self.moved = self.pins.pin("moved_o", 3)  # at the last edge, although the node rested: see node_bench.sv
         self.edge = RisingEdge(self.clock.handle)
         self._running: Clock | None = None
-        self.ports: dict[str, RingPort] = {}
+        self.ports: Parts[RingPort] = Parts("ports")
 
     def cycle(self) -> int:
         """Number of the cycle that the last clock edge ended; 0 is the first one without reset."""
@@ -90,8 +93,12 @@ class NodeBench:
     async def start(self, *, card: int = 0, node: int = 1, size: int = 4, now: int = 0) -> None:
         """Straps, three cycles of reset, everything idle. May be called again for a fresh start.
 
-        `now` is the node's time in cycle 0.
+        `now` is the node's time in cycle 0. Raises KitError.
         """
+        within("card", card, 0, _MOST_CARDS)
+        within("size", size, 2, _MOST_GPUS)
+        within("node", node, 0, _MOST_GPUS - 1)
+        within("now", now, 0, (1 << 64) - 1)
         self.stop()
         for name, width, value in (("card_id_i", 8, card), ("node_id_i", 16, node), ("ring_size_i", 16, size)):
             self.pins.pin(name, width).write(value)
@@ -107,7 +114,8 @@ class NodeBench:
             await self.edge
         # Only now are the outputs known.
         self.registers = RegisterPort(self.pins, self.clock)
-        self.ports = {name: RingPort(RingBus.from_prefix(self.pins, name), self.clock, self.cycle) for name in Link}
+        ports = {str(name): RingPort(RingBus.from_prefix(self.pins, name), self.clock, self.cycle) for name in Link}
+        self.ports = Parts("ports", ports)
         self.mailbox = Mailbox(self.pins, self.clock, self.cycle)
         await self.edge
         self._rst.write(0)
@@ -123,11 +131,11 @@ class NodeBench:
             port.stop()
         if self.ports:
             self.mailbox.stop()
-        self.ports = {}
+        self.ports = Parts("ports")
 
     def set_fault(self, name: str, on: bool) -> None:
-        """A fault of the GPU (see registers.FaultBit), from the next clock edge on."""
-        bit = registers.FaultBit.codes()[name]
+        """A fault of the GPU (see registers.FaultBit), from the next clock edge on. Raises KitError."""
+        bit = registers.FaultBit.codes()[one_of("fault", name, registers.FaultBit.codes())]
         self._faults = self._faults | bit if on else self._faults & ~bit
         self._fault.write(self._faults)
 

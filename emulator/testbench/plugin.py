@@ -2,90 +2,92 @@
 
 A run's seed is `--ringhil-seed` (1), and stands in the results of cocotb and of pytest. cocotb derives each test's seed
 from it and from the test's name, so a failing test can be run again alone: that is how its waves are taken, and only
-then. Folders are pytest's `tmp_path`, so tests may run in parallel (xdist). The bench's build is cached.
+then. Folders are pytest's `tmp_path`, so tests may run in parallel (xdist). The bench's build is cached. With the
+marker `cocotb_tests("bench_mine")` a test is one item for each cocotb test of that module.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-_SEED, _WAVES = "--ringhil-seed", "--ringhil-waves"
+if TYPE_CHECKING:
+    from ringhil.emulator.testbench.fixture import BenchRunner
+
+_SEED, _WAVES, _COVERAGE = "--ringhil-seed", "--ringhil-waves", "--ringhil-coverage"
+_FIXTURE, _MARKER = "ringhil_bench", "cocotb_tests"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Seed, and where waves go."""
+    """Seed, and where waves and coverage go."""
     group = parser.getgroup("ringhil")
     group.addoption(_SEED, type=int, default=1, metavar="N", help="seed of cocotb runs (default: 1)")
     group.addoption(_WAVES, type=Path, default=None, metavar="DIR", help="keep waves of failing cocotb tests here")
+    group.addoption(
+        _COVERAGE, type=Path, default=None, metavar="DIR", help="write Verilator's coverage of cocotb tests here"
+    )
 
 
-Run = Callable[..., None]
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker."""
+    config.addinivalue_line("markers", f"{_MARKER}(module): one item for each cocotb test of the module")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One item for each cocotb test of the module that the marker names."""
+    marker = metafunc.definition.get_closest_marker(_MARKER)
+    if marker is None:
+        return
+    from ringhil.emulator.build.errors import BuildError
+    from ringhil.emulator.testbench.listing import listed
+
+    where = f"{metafunc.definition.nodeid}: {_MARKER}"
+    if _FIXTURE not in metafunc.fixturenames:
+        raise pytest.Collector.CollectError(f"{where}: wanted is the fixture {_FIXTURE}, which this test doesn't use")
+    if marker.kwargs or len(marker.args) != 1 or not isinstance(marker.args[0], str):
+        raise pytest.Collector.CollectError(f"{where}: wanted is the name of one module")
+    try:
+        tests = listed(marker.args[0], [metafunc.definition.path.parent])
+    except BuildError as error:
+        raise pytest.Collector.CollectError(f"{where}: {error}") from None
+    skipped = pytest.mark.skip(reason="skipped by its bench")
+    items = [pytest.param((marker.args[0], name), id=name, marks=[skipped] if skip else []) for name, skip in tests]
+    metafunc.parametrize(_FIXTURE, items, indirect=True)
 
 
 @pytest.fixture
 def ringhil_bench(
     request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> Run:
+) -> "BenchRunner":
     """A function `run(module, top, sources, ...)`: build the bench, run the cocotb tests of the module that lies beside
     the test file, fail with what failed, its seed and its waves."""
-    from ringhil.emulator.build.errors import BuildError
-    from ringhil.emulator.testbench.build import Simulator, build_bench
-    from ringhil.emulator.testbench.runner import run_bench
+    from ringhil.emulator.testbench.fixture import BenchRunner
 
-    def run(
-        module: str,
-        top: str,
-        sources: Sequence[Path],
-        *,
-        simulator: Simulator = "verilator",
-        parameters: Mapping[str, int] | None = None,
-        defines: Mapping[str, str] | None = None,
-        settings: Mapping[str, str] | None = None,
-        tests: Sequence[str] = (),
-        seed: int | None = None,
-        optimise: str = "-O1",
-        patience: float = 600,
-    ) -> None:
-        chosen = int(request.config.getoption(_SEED)) if seed is None else seed
-        record_property("seed", chosen)
-        record_property("simulator", simulator)
-        build = partial(build_bench, simulator, top, sources, parameters=parameters, optimise=optimise)
-        play = partial(run_bench, seed=chosen, settings=settings, paths=[request.path.parent], patience=patience)
-        try:
-            first = play(build(defines=defines), [module], tmp_path / "run", tests=tests)
-        except BuildError as error:
-            log = tmp_path / "run" / "simulation.log"
-            pytest.fail(f"{module}: {error}" + (f"\nlog {log}" if log.exists() else ""), pytrace=False)
-        record_property("results", str(first.xml))
-        assert first.results, f"{module}: no cocotb tests"
-        if not first.failed:
-            return
-        names = [result.name for result in first.failed]
-        views = {"RINGHIL_VIEWS": "1"} if any(f.name == "ring_view.sv" for f in sources) else {}
-        recorder = build(defines={**(defines or {}), **views}, waves=True)
-        again = play(recorder, [module], tmp_path / "waves", tests=names, waves=True)
-        waves = _kept(again.waves, request.config.getoption(_WAVES), request.node.name)
-        record_property("waves", str(waves))
-        lines = [f"{result.name}: {result.failure}" for result in first.failed]
-        lines.append(f"seed {chosen}: pytest {request.node.nodeid} {_SEED}={chosen}")
-        lines.append(f"waves {waves}" if waves else "no waves: the run with waves wrote none")
-        pytest.fail("\n".join(lines), pytrace=False)
-
-    return run
+    option = request.config.getoption
+    return BenchRunner(
+        request.node.nodeid,
+        request.path.parent,
+        tmp_path,
+        record_property,
+        seed=int(option(_SEED)),
+        waves=option(_WAVES),
+        coverage=option(_COVERAGE),
+        only=getattr(request, "param", None),
+    )
 
 
-def _kept(recorded: Path | None, folder: Path | None, name: str) -> Path | None:
-    """The waves as FST, in `folder` if one is given."""
-    if recorded is None:
-        return None
-    from ringhil.emulator.trace.waves.vcd import convert
-    from ringhil.emulator.trace.waves.viewers import value_names
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """An error of ours, such as that of a folder without sources, is one line, and no traceback through our code."""
+    from ringhil.emulator.errors import RinghilError
 
-    target = recorded.with_suffix(".fst")
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        target = folder / ("".join(c if c.isalnum() else "-" for c in name) + ".fst")
-    convert(recorded, target, names=value_names())
-    return target
+    try:
+        return (yield)
+    except RinghilError as error:
+        if _FIXTURE not in getattr(item, "fixturenames", ()):
+            raise
+        frames = [f for f in pytest.ExceptionInfo.from_exception(error).traceback if Path(f.path) == item.path]
+        place = f"{item.path.name}:{frames[-1].lineno + 1}: " if frames else ""
+        failed = pytest.fail.Exception(f"{place}{error}", pytrace=False)
+    raise failed from None

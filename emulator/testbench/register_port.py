@@ -3,6 +3,7 @@
 from cocotb.triggers import Lock, RisingEdge
 from cocotb.utils import get_sim_time
 
+from ringhil.emulator.testbench.arguments import one_of, within
 from ringhil.emulator.testbench.bus import Pin, Pins
 from ringhil.protocol import registers
 
@@ -26,10 +27,12 @@ class RegisterPort:
         self._wdata.write(0)
 
     async def write(self, register: str | int, value: int) -> None:
-        """Holds from the cycle after this one's end on."""
+        """Holds from the cycle after this one's end on. Raises KitError."""
+        address = _address(register)
+        within("value", value, 0, 0xFFFFFFFF)
         async with self._lock:
             self._log.debug("write %s = 0x%X", register, value)
-            self._addr.write(_address(register))
+            self._addr.write(address)
             self._wdata.write(value)
             self._we.write(1)
             await self._edge
@@ -38,9 +41,10 @@ class RegisterPort:
             self._addr.write(_STATUS)
 
     async def read(self, register: str | int) -> int:
-        """The value in the cycle that ends at the next clock edge."""
+        """The value in the cycle that ends at the next clock edge. Raises KitError."""
+        address = _address(register)
         async with self._lock:
-            self._addr.write(_address(register))
+            self._addr.write(address)
             await self._edge
             self._ended = get_sim_time("step")
             value = self.rdata.read()
@@ -55,4 +59,6 @@ class RegisterPort:
 
 
 def _address(register: str | int) -> int:
-    return registers.ADDRESS[register] if isinstance(register, str) else register
+    if isinstance(register, int):
+        return within("register", register, 0, 255)
+    return registers.ADDRESS[one_of("register", register, registers.ADDRESS)]

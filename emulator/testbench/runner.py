@@ -4,38 +4,25 @@ import os
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.children import Child
-from ringhil.emulator.documents import one_line
+from ringhil.emulator.testbench import standing
 from ringhil.emulator.testbench.build import Bench
+from ringhil.emulator.testbench.results import TestResult, assertion, ended, results, too_long
 
 PATIENCE = 600  # seconds that one simulation may take
 _PYTHON = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONHASHSEED": "0"}  # of the simulation: the same everywhere
 _SEPARATORS = ";,"  # between and within the entries of GPI_USERS
-_TAIL = 4000  # characters of a simulator's output that are kept for a message
-# What Verilator and Icarus say of an assertion inside the RTL that fails.
-_ASSERTION = (
-    re.compile(r"^\[(?P<time>\d+)\] %Fatal: (?P<place>\S+): Assertion failed in (?P<where>\S+): (?P<rule>.*)$", re.M),
-    re.compile(r"^FATAL: (?P<place>\S+): (?P<rule>.*)\n +Time: (?P<time>\d+) +Scope: (?P<where>\S+)$", re.M),
-)
-
-
-@dataclass(frozen=True)
-class TestResult:
-    """One cocotb test, `name`: `failure` is None or what it said; `seed` replays it; `skipped`: it wasn't run."""
-
-    __test__ = False  # not a test of pytest's
-
-    name: str
-    failure: str | None
-    seed: int
-    skipped: bool = False
+WAVES = "dump.vcd"
+_ANSWER = 5.0  # seconds for a simulation to say where it stands
+_LOOK = 0.05  # seconds
 
 
 @dataclass(frozen=True)
@@ -66,29 +53,34 @@ def run_bench(
     paths: Sequence[Path] = (),
     patience: float = PATIENCE,
     hand: Sequence[int] = (),
+    largest: int | None = None,
 ) -> BenchRun:
     """Run the cocotb tests in `modules` (or only those named in `tests`); files go into `folder`.
 
     `settings` become environment variables of the simulation, which gets no others from outside than every program
     that we start (`child_environment`): what is set there for cocotb has no say here unless it is given again. `paths`
     are searched for the modules first; `waves` needs a bench built with waves; `hand` are file descriptors that the
-    simulation gets, by the same numbers, and that are closed here. Raises BuildError when the simulator can't be
-    started or ends without results: an assertion inside the RTL failed, it crashed, or took longer than `patience`
-    seconds.
+    simulation gets, by the same numbers, and that are closed here; `largest` bytes of waves end it. Raises BuildError
+    when the simulator can't be started, and EndedError when it ends without results: a module can't be imported, an
+    assertion inside the RTL failed, it crashed, or took longer than `patience` seconds.
     """
     import cocotb_tools.config  # slow to import, and only needed here
     import find_libpython
 
+    folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    xml, log = folder / "results.xml", folder / "simulation.log"
-    xml.unlink(missing_ok=True)
+    xml, log, stands, shown = (folder / n for n in ("results.xml", "simulation.log", "standing.json", WAVES))
+    for old in (xml, stands, shown):
+        old.unlink(missing_ok=True)
     environment = child_environment(_PYTHON | dict(settings or {})) | {
         "COCOTB_TOPLEVEL": bench.top,
-        "COCOTB_TEST_MODULES": ",".join(modules),
+        "COCOTB_TEST_MODULES": ",".join([standing.__name__, *modules]),
         "COCOTB_RANDOM_SEED": str(seed),
         "COCOTB_RESULTS_FILE": str(xml),
         "COCOTB_ANSI_OUTPUT": "0",
         "TOPLEVEL_LANG": "verilog",
+        standing.FILE: str(stands),
+        standing.FOLDERS: os.pathsep.join(map(str, paths)),
         "PYTHONPATH": os.pathsep.join([*map(str, paths), *(p for p in sys.path if p)]),
         "PYGPI_PYTHON_BIN": sys.executable,
         "PATH": os.environ.get("PATH", "") + os.pathsep + str(cocotb_tools.config.libs_dir),
@@ -102,18 +94,14 @@ def run_bench(
     else:
         command = ["vvp", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"), str(bench.directory / "sim.vvp")]
         command += [] if waves else ["-none"]
-    _execute(command, environment, folder, log, patience, hand)
-    said = log.read_text(errors="replace")
-    failed = next((found for pattern in _ASSERTION if (found := pattern.search(said))), None)
-    if failed is not None:
-        # A cycle is a nanosecond.
-        place = f"{failed['place']}, {failed['where']}, cycle {failed['time']} of the simulation"
-        text = f"assertion failed: {failed['rule']} ({place})"
-        raise BuildError(text, said[-_TAIL:])
-    if not xml.is_file():
-        raise BuildError(f"{bench.simulator} ended without results; {_last_words(log)}", said[-_TAIL:])
-    shown = folder / "dump.vcd"
-    return BenchRun(_results(xml, seed), xml, log, shown if waves and shown.is_file() else None)
+    if not _execute(command, environment, folder, log, patience, hand, largest):
+        raise too_long(log, stands, seed, patience)
+    stopped = assertion(log, seed)
+    if stopped is None and not xml.is_file():
+        stopped = ended(log, modules, paths, seed, bench.simulator)
+    if stopped is not None:
+        raise stopped
+    return BenchRun(results(xml, seed, paths), xml, log, shown if waves and shown.is_file() else None)
 
 
 def _users(python: str | None, entry_point: str) -> str:
@@ -130,8 +118,15 @@ def _users(python: str | None, entry_point: str) -> str:
 
 
 def _execute(
-    command: list[str], environment: dict[str, str], folder: Path, log: Path, patience: float, hand: Sequence[int]
-) -> None:
+    command: list[str],
+    environment: dict[str, str],
+    folder: Path,
+    log: Path,
+    patience: float,
+    hand: Sequence[int],
+    largest: int | None,
+) -> bool:
+    """Whether it ended by itself; else it is asked where it stands, and ended."""
     with log.open("wb") as output:
         try:
             process = Child(
@@ -149,31 +144,26 @@ def _execute(
             for descriptor in hand:
                 os.close(descriptor)
         try:
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            raise BuildError(f"the simulation took longer than {patience:g} s; {_last_words(log)}") from None
+            if _waited(process, patience, folder / WAVES, largest):
+                return True
+            process.send_signal(standing.SIGNAL)  # it answers, and ends as it would have: waves are whole then
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_ANSWER)
+            return False
         finally:
             process.end()
 
 
-def _last_words(log: Path) -> str:
-    """Of a simulation: its log may lie in a folder that is gone when somebody reads of it."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return f"it said last: {one_line(lines[-1])}" if lines else "it said nothing"
-
-
-def _results(xml: Path, seed: int) -> tuple[TestResult, ...]:
-    results = []
-    try:
-        root = ElementTree.parse(xml).getroot()
-    except ElementTree.ParseError as error:
-        raise BuildError(f"the results of the simulation break off ({error}); is there room on the disk?") from None
-    for case in root.iter("testcase"):
-        failure = case.find("failure")
-        if failure is None:
-            failure = case.find("error")
-        said = None
-        if failure is not None:
-            said = failure.get("error_msg") or failure.get("message") or (failure.text or "").strip() or "failed"
-        results.append(TestResult(case.get("name", "?"), said, seed, case.find("skipped") is not None))
-    return tuple(results)
+def _waited(process: Child, patience: float, waves: Path, largest: int | None) -> bool:
+    """Whether the process ended within its time, and before its waves became too large."""
+    until = time.monotonic() + patience
+    while True:
+        left = until - time.monotonic()
+        try:
+            process.wait(max(0.0, left if largest is None else min(left, _LOOK)))
+        except subprocess.TimeoutExpired:
+            large = largest is not None and waves.is_file() and waves.stat().st_size > largest
+            if large or time.monotonic() >= until:
+                return False
+            continue
+        return True

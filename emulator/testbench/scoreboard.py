@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.mailbox import Mail
-from ringhil.emulator.testbench.naming import described, differing
 from ringhil.emulator.testbench.reference.control import Delivered, Leaving, stamped
+from ringhil.emulator.trace.naming import described, differing
 
 
 class Scoreboard:

@@ -8,6 +8,7 @@ from logging import Logger
 import cocotb
 from cocotb.triggers import Event, RisingEdge
 
+from ringhil.emulator.testbench.arguments import KitError, flits
 from ringhil.emulator.testbench.bus import Pin, RingBus
 from ringhil.emulator.testbench.frame import Channel, Flit, RingFrame
 from ringhil.emulator.testbench.link import BIT, LinkModel
@@ -69,7 +70,10 @@ class RingSource:
         self._pauses = iter(pauses)
 
     def send_nowait(self, frame: RingFrame) -> None:
-        """Queue a frame behind the others of its channel."""
+        """Queue a frame behind the others of its channel. Raises KitError."""
+        if not isinstance(frame, RingFrame):
+            raise KitError(f"frame: found {type(frame).__name__}; allowed is a RingFrame, as of RingFrame.of(message)")
+        flits("frame", frame.data)
         self._streams[frame.channel].frames.append(frame)
         self._idle.clear()
         self.refresh()

@@ -13,7 +13,7 @@ The same scenario, seed and RTL give the same file, byte for byte.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -49,13 +49,30 @@ class Seen(Protocol):
 class Recorder:
     """Have `frame` called with every frame (`Stream.listen_to_frames`); call `commit` when the run is over."""
 
-    def __init__(self, path: Path, *, name: str, seed: int, rtl: str, gpus: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str,
+        seed: int,
+        rtl: str,
+        gpus: Sequence[str],
+        hashes: Mapping[str, str] | None = None,
+    ) -> None:
         self._path, self._gpus = path, gpus
         try:
             self._file = AtomicFile(path)
         except OSError as error:
             raise RecordingError(f"{shown(path)}: cannot be written: {reason_of(error)}") from None
-        self._write({"format": FORMAT, "version": VERSION, "name": name, "seed": seed, "rtl": rtl, "gpus": list(gpus)})
+        head = {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": name,
+            "seed": seed,
+            "rtl": rtl,
+            "hashes": dict(hashes or {}),
+        }
+        self._write({**head, "gpus": list(gpus)})
 
     def frame(self, seen: Seen) -> None:
         """Write down one frame."""

@@ -53,6 +53,7 @@ class VerifyCampaign:
 
     files: tuple[SentFile, ...]
     patterns: tuple[str, ...]
+    only: tuple[str, ...] | None
     shard: int
     shards: int
     seed: int | None
@@ -69,6 +70,7 @@ class VerifyCampaign:
         return cls(
             tuple(SentFile.of(path) for path in player.files),
             chosen.patterns,
+            None if chosen.only is None else tuple(sorted(chosen.only)),
             chosen.shard,
             chosen.shards,
             player.seed,
@@ -120,7 +122,8 @@ def crew(order: Order, library: Library, firmware: FirmwareChoice, folder: Path)
         evidence = Evidence.below(
             folder / "left", files, replay, campaign.version, waves=campaign.waves, record=campaign.record
         )
-    selection = Selection(campaign.patterns, campaign.shard, campaign.shards)
+    only = None if campaign.only is None else frozenset(campaign.only)
+    selection = Selection(campaign.patterns, campaign.shard, campaign.shards, only)
     player = SentPlayer(
         files, library, selection, campaign.seed, replay, evidence, sent=campaign.files, shared=order.shared
     )

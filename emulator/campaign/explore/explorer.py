@@ -1,6 +1,5 @@
 """A whole campaign: from a scenario and a plan to results in a store."""
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.hashes import hashes, scenario_hash
 
 _COMMIT = 1.0  # seconds after which results are committed
 _MOST_OPEN = 500  # results that are not committed
@@ -142,16 +142,19 @@ def _kept(
     base: Scenario, library: Library, plan: Plan, conditions: Conditions, space: dict[str, int]
 ) -> StoredCampaign:
     text = dumps(base)
-    hash_ = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    found = hashes(None, None, conditions.firmware)
     arguments = {
         **plan.to_json(),
         "after": conditions.after,
         "shard": list(conditions.shard),
         "rounds": conditions.rounds,
+        "hashes": found,
     }
     if conditions.firmware.given:
         arguments["firmware"] = conditions.firmware.sources()
-    return StoredCampaign(base.name, hash_, text, library.rtl, version_and_sources(), plan.seed, arguments, space)
+    return StoredCampaign(
+        base.name, scenario_hash(text), text, library.rtl, version_and_sources(), plan.seed, arguments, space
+    )
 
 
 class _Keeper:

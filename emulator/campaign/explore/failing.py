@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ringhil.emulator.campaign.explore import ExploreError
+from ringhil.emulator.campaign.explore.sorts import MOST_FILES
 from ringhil.emulator.campaign.explore.store import Row, StoredCampaign
 from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.engine.library import Library
@@ -15,7 +16,6 @@ from ringhil.emulator.scenario import Scenario, dumps, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 
-MOST_FILES = 100
 MOST_SHRUNK = 10
 _BUDGET = 200  # plays for one
 _NAME = 60  # characters of a file's name
@@ -52,7 +52,7 @@ def write_cases(folder: Path, campaign: StoredCampaign, rows: Iterable[Row], opt
         file = folder / f"case-{row.number:07}-{_slug(row.key)}.yaml"
         command = f"ringhil run {file}{options}"
         lines = [row.key, f"{row.result.verdict}: {row.result.violated or ''}", *row.result.failures]
-        lines += [f"RTL: {campaign.rtl}", f"Replay: {command}"]
+        lines += [*(f"{name}: {value}" for name, value in campaign.hashes.items()), f"Replay: {command}"]
         comment = "".join(f"# {' '.join(line.split())}\n" for line in lines)
         _write(file, comment + dumps(scenario_of(campaign, row)))
         written.append(Failing(row, file, command))
@@ -111,11 +111,12 @@ def shrink_failing(
     progress: Callable[[str], None],
     firmware: FirmwareChoice = OURS,
 ) -> list[Failing]:
-    """The same, with the first one of each sort (class and broken invariant) made small, at most MOST_SHRUNK sorts."""
-    small: dict[tuple[str, str | None], Path | None] = {}
+    """The same, with the first one of each sort made small, at most MOST_SHRUNK sorts. They are in the order of
+    `main_failures`."""
+    small: dict[str, Path | None] = {}
     result = []
     for case in failing:
-        sort = (case.row.cls, case.row.result.violated)
+        sort = case.row.result.sort or case.row.result.violated or case.row.result.verdict
         # Each play of one that hangs takes all the time there is.
         if sort not in small and len(small) < MOST_SHRUNK and case.row.result.verdict != VerdictWord.HUNG:
             progress(case.row.key)
@@ -150,7 +151,9 @@ def _shrink(
         if wanted is not None and then is not None and then == wanted.removesuffix(CUT_SHORT):
             start, wanted = longer, then
         shrunk = shrink(start, fails, budget=_BUDGET)
-        return write_reproduction(folder / "shrunk", shrunk, rtl=campaign.rtl, firmware=firmware.given).scenario_file
+        return write_reproduction(
+            folder / "shrunk", shrunk, hashes=campaign.hashes, firmware=firmware.given
+        ).scenario_file
     except ExploreError:
         raise
     except ValueError:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from ringhil.emulator.campaign.explore.document import verdict
 from ringhil.emulator.campaign.explore.report_spread import Spread, joined_spread
 from ringhil.emulator.campaign.explore.rows import Row
 from ringhil.emulator.campaign.explore.space import CLEAN
@@ -90,11 +89,6 @@ class Figures:
         """Spreads of those that have a recovery, or should have one."""
         found = ((c.cls, ending, self.spreads[c.cls, ending]) for ending, c in classes)
         return [(cls, ending, spread) for cls, ending, spread in found if spread.shares or spread.missing]
-
-    @property
-    def verdict(self) -> str:
-        """pass or fail; NOT_JUDGED when no case was played."""
-        return verdict(self.total)
 
     def add(self, row: Row) -> None:
         """Count a case in; not in `classes`, whose figures are those of every summary."""

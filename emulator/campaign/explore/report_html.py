@@ -3,15 +3,20 @@
 import json
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ringhil.emulator.campaign.explore import ExploreError
+from ringhil.emulator.campaign.explore.document import verdict
+from ringhil.emulator.campaign.explore.failing import Failing
 from ringhil.emulator.campaign.explore.query import ORDERS, chosen
 from ringhil.emulator.campaign.explore.report_figures import PAIRS, RANDOM, SINGLES, CaseTally, Figures, gathered
 from ringhil.emulator.campaign.explore.report_maps import Map, by_kinds, by_phase, by_place, combinations, of_several
 from ringhil.emulator.campaign.explore.report_terrain import terrain
 from ringhil.emulator.campaign.explore.rows import Row, StoredCampaign
+from ringhil.emulator.campaign.explore.sorts import main_failures, sorts
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.files import reason_of, shown, write_whole
 from ringhil.emulator.pages import render
@@ -21,16 +26,23 @@ MOST_FAILURES = 200
 _LIMITS = {
     "classes": 500,  # in a table; all pairs of all kinds are 324
     "failures": MOST_FAILURES,
+    "sorts": 50,
     "texts": 5,  # of one failure
     "characters": 400,  # of one text
 }
-_FAILED = "verdict != 'pass'"
 _MEASURED = "recovery IS NOT NULL AND bound IS NOT NULL AND (recovered IS NOT 0 OR recovery > bound)"
 
 
-def write_report(store: Store, campaign: int, path: Path) -> None:
-    """Write *.html; the file appears whole or not at all. Raises ExploreError."""
-    content = report(store, campaign)
+def write_report(
+    store: Store,
+    campaign: int,
+    path: Path,
+    failing: Sequence[Failing] = (),
+    told: Mapping[str, Any] | None = None,
+) -> None:
+    """Write *.html; the file appears whole or not at all. `failing`: with what was made small; `told`: the document,
+    which knows of known failures. Raises ExploreError."""
+    content = report(store, campaign, failing, told)
     try:
         write_whole(path, content)
     except BrokenPipeError:
@@ -41,18 +53,23 @@ def write_report(store: Store, campaign: int, path: Path) -> None:
         raise ExploreError(f"{shown(path)}: cannot be written: {error}") from error
 
 
-def report(store: Store, campaign: int) -> str:
+def report(store: Store, campaign: int, failing: Sequence[Failing] = (), told: Mapping[str, Any] | None = None) -> str:
     """The text of the page. Raises ExploreError."""
     number = chosen(store, campaign)
     kept = store.campaigns()[number]
     figures = gathered(store.rows(number))
     worst = store.rows(number, _MEASURED, order=ORDERS["bound"], limit=MOST_WORST)
-    failures = store.rows(number, _FAILED, limit=MOST_FAILURES)
+    failures = main_failures(store, number, MOST_FAILURES)
+    small = {case.row.key: case.shrunk for case in failing if case.shrunk is not None}
     return render(
         "explore.html.j2",
         kept=kept,
         campaign=number,
         figures=figures,
+        verdict=told["verdict"] if told else verdict(figures.total, _cases(kept)),
+        known={way["sort"]: way["known"] for way in told["sorts"] if way["known"]} if told else {},
+        stale=told["stale"] if told else [],
+        sorts=[(sort, _small(small.get(sort.first.key))) for sort in sorts(store, number)],
         cases=_cases(kept),
         arguments=[(name, json.dumps(value)) for name, value in sorted(kept.arguments.items())],
         shard=kept.arguments.get("shard", [1, 1]),
@@ -70,6 +87,16 @@ def report(store: Store, campaign: int) -> str:
         server=SERVER if store.path == ":memory:" else None,
         limits=_LIMITS,
     )
+
+
+def _small(path: Path | None) -> tuple[str, str] | None:
+    """The command that plays it, and what is in the file."""
+    if path is None:
+        return None
+    try:
+        return f"ringhil run {shlex.quote(str(path))}", path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ExploreError(f"{shown(path)}: cannot be read: {reason_of(error)}") from error
 
 
 def _cases(kept: StoredCampaign) -> int:

@@ -15,7 +15,8 @@ class CaseResult:
     """`detected`, `located`, `recovered`: None when nothing of the kind is demanded of the case. Of its events,
     `detection` is the slowest to be detected (cycles); `recovery`, `bound` (cycles), `transits` and `slowest` are of
     the one that took most of its bound. `until`: of the scenario that gives the same outcome. `sort`: the same for
-    cases that show the same mistake, most likely; "" in a store of version 1."""
+    cases that show the same mistake, most likely; "" in a store of version 1. `lasts`: whether it was still so at the
+    end; None: it has not failed, or nobody knows."""
 
     verdict: VerdictWord
     failures: tuple[str, ...] = ()
@@ -31,6 +32,7 @@ class CaseResult:
     cycles: int | None = None
     until: int | None = None
     sort: str = ""
+    lasts: bool | None = None
 
     @property
     def measured(self) -> bool:
@@ -53,6 +55,7 @@ def summed_up(played: Played) -> CaseResult:
     faults = [r for r in judged if r.action == EventAction.FAULT]
     took = [r.detected - r.at for r in faults if r.detected is not None]
     over = [r for r in judged if r.recounted is not None]
+    sort, lasts = _main(outcome)
     slowest = max(over, key=_share, default=None)
     located = [found for found in played.located if found is not None]
     return CaseResult(
@@ -69,7 +72,8 @@ def summed_up(played: Played) -> CaseResult:
         slowest=None if slowest is None else f"{slowest.action} {slowest.fault} {slowest.where}",
         cycles=outcome.cycles,
         until=played.until,
-        sort=_sort(outcome),
+        sort=sort,
+        lasts=lasts,
     )
 
 
@@ -78,10 +82,12 @@ def violated(outcome: Outcome) -> str | None:
     return min((violation.promise for violation in outcome.violations), key=INVARIANTS.index, default=None)
 
 
-def _sort(outcome: Outcome) -> str:
-    """Of its first failure."""
-    first = min(outcome.violations, key=lambda each: INVARIANTS.index(each.promise), default=None)
-    return first.sort if first else next((each.sort for each in outcome.expect if not each.ok), "")
+def _main(outcome: Outcome) -> tuple[str, bool | None]:
+    """Sort of the failure that stands for all, and whether it lasts: the first that does, else the first."""
+    first = min(outcome.violations, key=lambda each: (not each.lasts, INVARIANTS.index(each.promise)), default=None)
+    failed = next((each for each in outcome.expect if not each.ok), None)
+    found = first or failed
+    return ("", None) if found is None else (found.sort, found.lasts)
 
 
 def _took(recovery: Recovery) -> int:

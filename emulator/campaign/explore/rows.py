@@ -1,19 +1,18 @@
 """Campaigns and results as they are kept in a store."""
 
-import hashlib
 import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.space import Case
+from ringhil.emulator.server.hashes import sources_hash
 
 # What results follow from, beside the RTL.
 _SOURCES = (
@@ -29,16 +28,12 @@ _SOURCES = (
 @cache
 def version_and_sources() -> str:
     """The version, and a hash of the sources: `0.4.0 2c26b46b68ff`."""
-    root, found = Path(__file__).resolve().parents[3], hashlib.sha256()
-    for folder in _SOURCES:
-        for file in sorted((root / folder).rglob("*.py")):
-            found.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes() + b"\n")
-    return f"{version('ringhil')} {found.hexdigest()[:12]}"
+    return f"{version('ringhil')} {sources_hash(_SOURCES)[:12]}"
 
 
 COLUMNS = (
     "number, key, class, place, phase, depth, schedule, verdict, failures, violated, detected, located, recovered, "
-    "detection, recovery, bound, transits, slowest, cycles, until, sort"
+    "detection, recovery, bound, transits, slowest, cycles, until, sort, lasts"
 )
 
 
@@ -55,6 +50,11 @@ class StoredCampaign:
     seed: int
     arguments: dict[str, Any]
     space: dict[str, int]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Of scenario, RTL and firmware."""
+        return {"scenario": self.scenario_hash, "rtl": self.rtl, **self.arguments.get("hashes", {})}
 
     @property
     def firmware(self) -> str:
@@ -79,11 +79,20 @@ class Row:
 
 
 def row_values(number: int, case: Case, result: CaseResult) -> tuple[object, ...]:
-    r = result
     where = (number, case.key, case.cls, case.place, case.phase, case.depth, case.schedule.to_json())
+    return (*where, *_result_values(result))
+
+
+def _result_values(r: CaseResult) -> tuple[object, ...]:
     flags = (r.detected, r.located, r.recovered)
-    times = (r.detection, r.recovery, r.bound, r.transits, r.slowest, r.cycles, r.until, r.sort)
-    return (*where, r.verdict, json.dumps(r.failures), r.violated, *flags, *times)
+    times = (r.detection, r.recovery, r.bound, r.transits, r.slowest, r.cycles, r.until, r.sort, r.lasts)
+    return (r.verdict, json.dumps(r.failures), r.violated, *flags, *times)
+
+
+def values_of(row: Row) -> tuple[object, ...]:
+    """As `row_values` gives them."""
+    where = (row.number, row.key, row.cls, row.place, row.phase, row.depth, row.schedule)
+    return (*where, *_result_values(row.result))
 
 
 _WHERE = ("number", "key", "cls", "place", "phase", "depth", "schedule")

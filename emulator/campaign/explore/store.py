@@ -15,14 +15,23 @@ from pydantic import ValidationError
 
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.result import CaseResult
-from ringhil.emulator.campaign.explore.rows import COLUMNS, Row, StoredCampaign, campaign_of, row_of, row_values
+from ringhil.emulator.campaign.explore.rows import (
+    COLUMNS,
+    Row,
+    StoredCampaign,
+    campaign_of,
+    row_of,
+    row_values,
+    values_of,
+)
 from ringhil.emulator.campaign.explore.space import Case
 from ringhil.emulator.documents import explained
 from ringhil.emulator.files import check_file, open_database, reason_of
 
 __all__ = ["Row", "Store", "StoredCampaign"]
 
-VERSION = 2
+VERSION = 3
+_ADDED = {1: "sort TEXT NOT NULL DEFAULT ''", 2: "lasts INTEGER"}  # to results, since that version
 _MAGIC = b"SQLite format 3\0"
 _FOREIGN = "not a store of campaigns; name one that `ringhil explore --store` has made"
 _APPLICATION = 0x72696E67  # "ring": says whose file it is
@@ -62,6 +71,7 @@ CREATE TABLE results (
     cycles INTEGER,
     until INTEGER,
     sort TEXT NOT NULL DEFAULT '',
+    lasts INTEGER,
     PRIMARY KEY (campaign, key)
 ) WITHOUT ROWID;
 """
@@ -76,6 +86,7 @@ class Store:
     def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
         self.path = str(path)
         self._columns = COLUMNS
+        self._within = False  # a transaction that takes others in
         with self._explained():
             self._refuse_foreign()
             self._db = self._open(read_only)
@@ -123,12 +134,13 @@ class Store:
             )
         elif number != _APPLICATION:
             raise ExploreError(f"{self.path}: {_FOREIGN}")
-        elif version == 1 and read_only:
-            self._columns = COLUMNS.replace("sort", "'' AS sort")
-        elif version == 1:
-            self._write(
-                ["ALTER TABLE results ADD COLUMN sort TEXT NOT NULL DEFAULT ''"], f"PRAGMA user_version = {VERSION}"
-            )
+        elif version in _ADDED and read_only:
+            self._columns = COLUMNS.replace("lasts", "NULL AS lasts")
+            if version == 1:
+                self._columns = self._columns.replace("sort", "'' AS sort")
+        elif version in _ADDED:
+            added = [f"ALTER TABLE results ADD COLUMN {what}" for since, what in _ADDED.items() if since >= version]
+            self._write(added, f"PRAGMA user_version = {VERSION}")
         elif version != VERSION:
             raise ExploreError(f"{self.path}: a store of version {version}; this ringhil reads versions 1 to {VERSION}")
         if not read_only:
@@ -141,6 +153,9 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        if self._within:
+            yield
+            return
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -149,6 +164,16 @@ class Store:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """What is written within is kept as a whole, or not at all."""
+        with self._explained(), self._transaction():
+            self._within = True
+            try:
+                yield
+            finally:
+                self._within = False
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -212,6 +237,18 @@ class Store:
         marks = ", ".join("?" * (1 + len(COLUMNS.split(","))))
         with self._explained(), self._transaction():
             self._db.executemany(f"INSERT OR IGNORE INTO results (campaign, {COLUMNS}) VALUES ({marks})", rows)
+
+    def add_rows(self, campaign: int, rows: Iterable[Row]) -> str | None:
+        """The same of results of another store. Key of the first one that is there already, and otherwise."""
+        marks = ", ".join("?" * (1 + len(COLUMNS.split(","))))
+        insert = f"INSERT OR IGNORE INTO results (campaign, {COLUMNS}) VALUES ({marks})"
+        with self._explained(), self._transaction():
+            for row in rows:
+                if self._db.execute(insert, (campaign, *values_of(row))).rowcount == 0:
+                    (there,) = self.rows(campaign, "key = ?", (row.key,))
+                    if there != row:
+                        return row.key
+        return None
 
     def rows(
         self, campaign: int, where: str = "", values: tuple[object, ...] = (), order: str = "number", limit: int = -1

@@ -2,7 +2,8 @@
 
 | class | means |
 |---|---|
-| `INVARIANT: what it says` | it is violated; names, numbers and times of the message are left out |
+| `INVARIANT: what it says [lasts]` | it is violated, and still so at the end; names, numbers and times are left out |
+| `INVARIANT: what it says [passes]` | the same, and it was over before the end |
 | the same and `at power-up` | and a fault strikes before all cards have been counted for the first time |
 | the same and `cut short` | and the file ends the run before that could be judged |
 | `expected count not found` | the file expects a count; the CPU found another one, which isn't true |
@@ -18,7 +19,7 @@ own.
 
 from collections.abc import Callable, Iterator
 
-from ringhil.emulator.campaign.minimise.search import Fails
+from ringhil.emulator.campaign.minimise.search import Fails, FailureClass
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.findings import Finding, FindingKind
 from ringhil.emulator.judge.outcome import Outcome
@@ -52,26 +53,30 @@ def failures_in(library: Library) -> Callable[[Scenario], tuple[str, ...]]:
     return lambda scenario: tuple(dict.fromkeys(_failures(scenario, library, OURS)))
 
 
-def _failures(scenario: Scenario, library: Library, firmware: FirmwareChoice) -> Iterator[str]:
+def _failures(scenario: Scenario, library: Library, firmware: FirmwareChoice) -> Iterator[FailureClass]:
     server = Run(scenario, library, firmware=firmware)
     try:
         outcome = server.run()
         early = " at power-up" if _too_early(scenario, server) else ""
-        violations = sorted(outcome.violations, key=lambda v: INVARIANTS.index(v.promise))
-        found = [v.sort + early + _cut_short(v, scenario, server, outcome) for v in violations]
+        violations = sorted(outcome.violations, key=lambda v: (not v.lasts, INVARIANTS.index(v.promise)))
+        found = [
+            FailureClass(v.sort + early + _cut_short(v, scenario, server, outcome), f"{v.promise}: {v}")
+            for v in violations
+        ]
         failed = [(scenario.expect[e.index], e) for e in outcome.expect if not e.ok]
         ends = [_expected(e, server, outcome) for e, _ in failed if e.kind == When.END]
     finally:
         server.engine.close()
     yield from found
-    for expectation, _ in failed:
+    for expectation, told in failed:
+        text = f"expected {told.text}; found {told.found}"
         if expectation.kind == When.END:
-            yield ends.pop(0)
+            yield FailureClass(ends.pop(0), text)
         elif expectation.cycle is None:
-            yield f"expected {_kinds(expectation)} not always"
+            yield FailureClass(f"expected {_kinds(expectation)} not always", text)
         else:
             again = Run(scenario, library, firmware=firmware)
-            yield _expected_then(expectation, expectation.cycle, outcome, again)
+            yield FailureClass(_expected_then(expectation, expectation.cycle, outcome, again), text)
 
 
 def _cut_short(violation: Finding, scenario: Scenario, server: Run, outcome: Outcome) -> str:

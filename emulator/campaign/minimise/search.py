@@ -2,13 +2,29 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 from ringhil.emulator.campaign.minimise.size import size
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.scenario import Scenario, dumps, loads
 
 T = TypeVar("T")
+
+
+class FailureClass(str):
+    """A class of failures; `text`: what was said of this very one."""
+
+    text: str
+
+    def __new__(cls, name: str, text: str) -> Self:
+        made = super().__new__(cls, name)
+        made.text = text
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return str(self), self.text
+
+
 Fails = Callable[[Scenario], str | None]  # the class of the failure; None: it passes
 Progress = Callable[[int, int], None]  # tries so far, and how many there may be
 
@@ -46,9 +62,10 @@ class Search:
             raise Spent
         self.tries += 1
         self.progress(self.tries, self.budget)
-        if self.fails(checked) != self.failure:
+        found = self.fails(checked)
+        if found != self.failure:
             return False
-        self.best = checked
+        self.best, self.failure = checked, found
         self.steps += 1
         return True
 

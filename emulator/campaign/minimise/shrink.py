@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from ringhil.emulator.campaign.minimise.drop import drop_events, drop_expectations
 from ringhil.emulator.campaign.minimise.failure import fails_in, failures_in
-from ringhil.emulator.campaign.minimise.search import Fails, Progress, Search, Spent
+from ringhil.emulator.campaign.minimise.search import Fails, FailureClass, Progress, Search, Spent
 from ringhil.emulator.campaign.minimise.simpler import defaults, simpler_work
 from ringhil.emulator.campaign.minimise.smaller import smaller_server
 from ringhil.emulator.campaign.minimise.times import simpler_times
@@ -17,12 +17,18 @@ _PASSES = (drop_events, smaller_server, drop_expectations, simpler_work, default
 
 @dataclass(frozen=True)
 class Shrunk:
-    """`scenario` fails as `failure` says; `tries` scenarios were played, of which `steps` were taken."""
+    """`scenario` fails as `failure` says, which is its class; `tries` scenarios were played, of which `steps` were
+    taken."""
 
     scenario: Scenario
     failure: str
     tries: int
     steps: int
+
+    @property
+    def said(self) -> str:
+        """What was said of it; its class, where nobody knows."""
+        return self.failure.text if isinstance(self.failure, FailureClass) else self.failure
 
 
 def _silent(tries: int, budget: int) -> None:
@@ -53,7 +59,7 @@ def shrink(scenario: Scenario, fails: Fails, *, budget: int = 400, progress: Pro
                 break
     except Spent:
         pass
-    return Shrunk(search.best, failure, search.tries, search.steps)
+    return Shrunk(search.best, search.failure, search.tries, search.steps)
 
 
 def shrink_each(

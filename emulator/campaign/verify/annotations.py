@@ -10,17 +10,18 @@ GitHub shows ten errors of a step. So what several variants of a file have faile
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from ringhil.emulator.campaign.verify.report import VerifyReport
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
-from ringhil.emulator.pages import render
+from ringhil.emulator.pages import cell, code, render
 
 MOST = 10  # errors of one step that GitHub shows
-_ROWS = 100  # of a job's summary, which may have 1 MiB
-_CHARACTERS = 1000  # of one message
+_ROOM = 900_000  # bytes of a job's summary for its rows: it may have 1 MiB
+_CHARACTERS = 1000  # of one message beside a line
+_NAMES = 11  # of variants that fail as the first one of a row does
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,16 @@ def marks(report: VerifyReport) -> list[Annotation]:
             key = (verdict.file, failure.line or 1, failure.kind)
             places.setdefault(key, []).append((verdict, failure))
     return [
-        Annotation(file, line, found[0][1].column, kind, found[0][1].text, tuple(dict.fromkeys(v.id for v, _ in found)))
+        Annotation(
+            file, line, found[0][1].column, kind, _told(found[0][1]), tuple(dict.fromkeys(v.id for v, _ in found))
+        )
         for (file, line, kind), found in places.items()
     ] + unplayed
+
+
+def _told(failure: Failure) -> str:
+    """What was found, and the first thing that helps to understand it."""
+    return "; ".join((failure.text, *failure.notes[:1]))
 
 
 def github(report: VerifyReport, root: Path | None) -> list[str]:
@@ -93,8 +101,29 @@ def _relative(file: Path, root: Path | None) -> str:
 
 
 def summary(report: VerifyReport) -> str:
-    """Markdown for the page of a job."""
-    return render("verify.md.j2", report=report, bad=report.bad(), most=_ROWS, characters=_CHARACTERS)
+    """Markdown for the page of a job: a row for each way to fail, with all that one variant has failed at, whole."""
+    rows: list[str] = []
+    room, shown, sorts = _ROOM, 0, report.sorts()
+    for _, verdicts in sorts:
+        row = _row(verdicts)
+        room -= len(row.encode("utf-8", errors="replace"))
+        if room < 0:
+            break
+        rows.append(row)
+        shown += len(verdicts)
+    left = sum(len(verdicts) for _, verdicts in sorts) - shown
+    return render("verify.md.j2", report=report, rows=rows, left=left, sorts=sorts[: len(rows)])
+
+
+def _row(verdicts: Sequence[Verdict]) -> str:
+    first = verdicts[0]
+    names = [first.id, *(verdict.id for verdict in verdicts[1 : _NAMES + 1])]
+    names += [f"and {len(verdicts) - len(names):,} more"] if len(verdicts) > len(names) else []
+    told = {failure.sort: failure for verdict in reversed(verdicts) for failure in verdict.failures}
+    others = [failure for sort, failure in told.items() if sort not in {each.sort for each in first.failures}]
+    what = [text for failure in (*first.failures, *others) for text in (failure.text, *failure.notes)]
+    cells = ("<br>".join(map(cell, names)), str(first.line), "<br>".join(map(cell, what)), code(first.replay))
+    return f"| {' | '.join(cells)} |"
 
 
 def code_quality(report: VerifyReport, root: Path | None) -> str:

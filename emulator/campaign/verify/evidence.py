@@ -30,6 +30,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.hashes import hashes
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
@@ -163,6 +164,7 @@ class Evidence:
             "parameters": dict(verdict.parameters),
             "seed": scenario.seed,
             "rtl": library.rtl,
+            "hashes": hashes(scenario, library.rtl, self.replay.firmware),
             "cycles": verdict.cycles,
             "failures": [failure.to_json() for failure in verdict.failures],
             "replay": verdict.replay,

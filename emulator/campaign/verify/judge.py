@@ -9,16 +9,15 @@ from ringhil.emulator.scenario import Scenario
 def failures(scenario: Scenario, outcome: Outcome) -> tuple[Failure, ...]:
     """Broken invariants, then expectations that did not come true."""
     broken = [
-        Failure(v.promise, str(v), _event_line(scenario, v), None, v.at, v.sort, v.source) for v in outcome.violations
+        Failure(v.promise, str(v), _event_line(scenario, v), None, v.at, v.sort, v.source, lasts=v.lasts)
+        for v in outcome.violations
     ]
-    return (*broken, *(_expectation(scenario, e) for e in outcome.expect if not e.ok))
+    return (*broken, *(_expectation(outcome, e) for e in outcome.expect if not e.ok))
 
 
-def _expectation(scenario: Scenario, expected: Expected) -> Failure:
-    item = scenario.expect[expected.index]
-    cycle = item.cycle if expected.at is None else expected.at
-    text = f"expected {expected.text}; found {expected.found}"
-    return Failure("expectation", text, expected.line, None, cycle, expected.sort)
+def _expectation(outcome: Outcome, expected: Expected) -> Failure:
+    text, notes = f"expected {expected.text}; found {expected.found}", outcome.around(expected)
+    return Failure("expectation", text, expected.line, None, expected.at, expected.sort, None, notes, expected.lasts)
 
 
 def _event_line(scenario: Scenario, violation: Finding) -> int | None:

@@ -7,7 +7,7 @@
 | `system-out` of it | lines `id: ...`, `cycles`, `rtl`, `replay`, `seed`, `left`; a parameter as `parameter.gpu` |
 | `failure` | `type`: "expectation" or the invariants broken, `message`: the first of what failed; text: all of it |
 | `error` | the same for a file that can't be used, or a process that died |
-| `skipped` | what an interrupted run has not played of a file |
+| `skipped` | what an interrupted run has not played of a file; what is known to fail, and does |
 
 An interrupted run has the property `interrupted` in every suite, and a suite of its own with an error: it has not
 passed.
@@ -32,7 +32,8 @@ def junit(report: VerifyReport, *, places: bool = False) -> str:
         files.setdefault(verdict.file, ([], []))[0].append(verdict)
     for left in report.unplayed:
         files.setdefault(left.file, ([], []))[1].append(left)
-    properties = {"ringhil": report.version, "rtl": report.rtl} | ({"interrupted": "true"} if report.stopped else {})
+    known = {"ringhil": report.version, "rtl": report.rtl, **report.hashes}
+    properties = known | ({"interrupted": "true"} if report.stopped else {})
     for file, (verdicts, unplayed) in files.items():
         name = file.as_posix()
         suite = ElementTree.SubElement(root, "testsuite", {"name": name, "file": name, **_counts(verdicts, unplayed)})
@@ -44,6 +45,8 @@ def junit(report: VerifyReport, *, places: bool = False) -> str:
             ElementTree.SubElement(case, "skipped", {"type": "interrupted", "message": left.text}).text = left.text
     if report.stopped:
         _interrupted(root, report, properties)
+    if report.stale:
+        _stale(root, report, properties)
     for name in ("tests", "failures", "errors"):
         root.set(name, str(sum(int(suite.attrib[name]) for suite in root)))
     root.set("time", duration(sum(float(suite.attrib["time"]) for suite in root)))
@@ -61,9 +64,9 @@ def place(verdict: Verdict, failure: Failure) -> str:
 def _counts(verdicts: Sequence[Verdict], unplayed: Sequence[Unplayed]) -> dict[str, str]:
     return {
         "tests": str(len(verdicts) + len(unplayed)),
-        "failures": str(sum(v.state == VerdictWord.FAIL for v in verdicts)),
+        "failures": str(sum(v.state == VerdictWord.FAIL and not v.known for v in verdicts)),
         "errors": str(sum(v.state == VerdictWord.ERROR for v in verdicts)),
-        "skipped": str(len(unplayed)),
+        "skipped": str(len(unplayed) + sum(bool(v.known) for v in verdicts)),
         "time": duration(sum(float(duration(v.seconds)) for v in verdicts)),
     }
 
@@ -75,6 +78,16 @@ def _interrupted(root: ElementTree.Element, report: VerifyReport, properties: di
     case = _empty_case(suite, "ringhil.verify", "all was played")
     error = {"type": "interrupted", "message": report.interruption}
     ElementTree.SubElement(case, "error", error).text = report.interruption
+
+
+def _stale(root: ElementTree.Element, report: VerifyReport, properties: dict[str, str]) -> None:
+    number = str(len(report.stale))
+    counts = {"tests": number, "failures": number, "errors": "0", "skipped": "0", "time": duration(0)}
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "ringhil verify --known", **counts})
+    _properties(suite, properties)
+    for text in report.stale:
+        case = _empty_case(suite, "ringhil.verify.known", text.partition(": nothing has failed")[0])
+        ElementTree.SubElement(case, "failure", {"type": "known", "message": text}).text = text
 
 
 def _empty_case(suite: ElementTree.Element, classname: str, name: str) -> ElementTree.Element:
@@ -96,13 +109,17 @@ def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str, places: bool) 
     if places:
         attributes |= {"file": verdict.file.as_posix(), "line": str(verdict.line)}
     case = ElementTree.SubElement(suite, "testcase", attributes)
-    if verdict.state != VerdictWord.PASS:
+    if verdict.known:
+        skipped = {"type": "known", "message": f"known to fail: {verdict.known}"}
+        ElementTree.SubElement(case, "skipped", skipped).text = "\n".join(lines(verdict))
+    elif verdict.state != VerdictWord.PASS:
         kinds = ", ".join(dict.fromkeys(f.kind for f in verdict.failures))
         element = "failure" if verdict.state == VerdictWord.FAIL else "error"
-        first = verdict.failures[0]
+        first = verdict.main or verdict.failures[0]
         details = ElementTree.SubElement(case, element, {"type": kinds, "message": first.text})
         details.text = "\n".join(lines(verdict))
     values = {"id": verdict.id, "cycles": str(verdict.cycles), "rtl": rtl, "replay": verdict.replay}
+    values |= {"scenario": verdict.scenario} if verdict.scenario else {}
     if verdict.seed is not None:
         values["seed"] = str(verdict.seed)
     if verdict.left is not None:
@@ -114,7 +131,9 @@ def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str, places: bool) 
 
 def lines(verdict: Verdict) -> list[str]:
     """All that is to be said of one that did not pass."""
-    said = [place(verdict, failure) for failure in verdict.failures]
+    said: list[str] = []
+    for failure in verdict.failures:
+        said += [place(verdict, failure), *(f"  {note}" for note in failure.notes)]
     said.append(f"replay: {verdict.replay}")
     if verdict.left is not None:
         said.append(f"left in {verdict.left.as_posix()}")

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import ScenarioError, Variant, Variants, load_variants
+from ringhil.emulator.scenario import ScenarioError, Variant, Variants, dumps, load_variants
 from ringhil.emulator.server import LiveServer
 from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.hashes import scenario_hash
 from ringhil.emulator.server.node_choice import NodeError, did_otherwise
 
 _FILES_KEPT = 8  # a file with many variants comes in turn with others
@@ -89,6 +90,7 @@ class Player:
             failures=found,
             replay=self.replay.command(self.files[file], name),
             unjudged=outcome.unjudged,
+            scenario=scenario_hash(dumps(scenario.anywhere())),
         )
         if found and self.evidence is not None:
             verdict = self.evidence.draft(verdict, scenario, self.library, swept=variants > 1)
@@ -122,7 +124,7 @@ def chosen(file: Path, number: int, variants: Variants, selection: Selection) ->
     if selection.everything:
         return numbers
     mine = [n for n in numbers if selection.mine(number, n)]
-    return [n for n in mine if selection.fits(file, *name_of(variants, n))] if selection.patterns else mine
+    return [n for n in mine if selection.fits(file, *name_of(variants, n))] if selection.by_name else mine
 
 
 def name_of(variants: Variants, number: int) -> tuple[str, str]:
@@ -147,6 +149,18 @@ def listed(files: Sequence[Path], selection: Selection) -> list[str]:
         numbers = chosen(file, number, variants, selection)
         names += [identity(file, name_of(variants, n)[0]) for n in numbers]
     return names
+
+
+def names(files: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Id and name of each variant of each file that can be used."""
+    for file in files:
+        try:
+            variants = load_variants(file)
+        except ScenarioError:
+            continue
+        for number in range(len(variants)):
+            text, name = name_of(variants, number)
+            yield identity(file, text), name
 
 
 _log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """All verdicts of a run of `ringhil verify`, and what follows from them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class Unplayed:
 class VerifyReport:
     """`results` in the order of files and variants. `stopped`: what ended the run early, else None; `unplayed`:
     what it left, in the order of the files; `passed_over`: files below its paths that are no scenarios; `unmatched`:
-    patterns of `--select` that no variant fits."""
+    patterns of `--select` that no variant fits; `hashes`: of RTL and firmware."""
 
     results: tuple[Verdict, ...]
     rtl: str
@@ -38,23 +38,30 @@ class VerifyReport:
     unplayed: tuple[Unplayed, ...] = ()
     passed_over: tuple[Path, ...] = ()
     unmatched: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    stale: tuple[str, ...] = ()  # what is known of sorts of which nothing has failed: that fails
+    idle: tuple[str, ...] = ()  # what is known of scenarios that were not played
 
     def count(self, word: VerdictWord) -> int:
-        """How many have this verdict."""
-        return sum(v.state == word for v in self.results)
+        """How many have this verdict; of those that did not pass, where that is news."""
+        return sum(v.state == word and not v.known for v in self.results)
+
+    @property
+    def known(self) -> Sequence[Verdict]:
+        """Those that have failed, and are known to."""
+        return [v for v in self.results if v.known]
 
     def bad(self) -> Sequence[Verdict]:
-        """Those that did not pass."""
-        return [v for v in self.results if v.state != VerdictWord.PASS]
+        """Those that did not pass, where that is news."""
+        return [v for v in self.results if v.bad]
 
     def sorts(self) -> list[tuple[str, list[Verdict]]]:
-        """Those that did not pass by the sort of their first failure; the most frequent sort first."""
+        """Those that did not pass by the sort of their main failure; what lasts first, then the most frequent."""
         found: dict[str, list[Verdict]] = {}
         for verdict in self.bad():
-            first = verdict.failures[0] if verdict.failures else None
-            sort = verdict.state.value if first is None else first.sort
+            sort = verdict.state.value if verdict.main is None else verdict.main.sort
             found.setdefault(sort, []).append(verdict)
-        return sorted(found.items(), key=lambda item: -len(item[1]))
+        return sorted(found.items(), key=lambda item: (not _lasts(item[1][0]), -len(item[1])))
 
     def never_judged(self) -> list[tuple[Path, str]]:
         """What no variant of a file could tell of its `expect`, in the order of the files."""
@@ -79,7 +86,7 @@ class VerifyReport:
     def verdict(self) -> VerdictWord:
         """FAIL goes before ERROR. A run that was interrupted, or has played nothing of what was
         asked for, has not passed."""
-        if self.count(VerdictWord.FAIL):
+        if self.count(VerdictWord.FAIL) or self.stale:
             return VerdictWord.FAIL
         wrong = self.count(VerdictWord.ERROR) or self.stopped or not self.results or self.unmatched
         return VerdictWord.ERROR if wrong else VerdictWord.PASS
@@ -94,6 +101,8 @@ class VerifyReport:
         """One line."""
         passed, failed, wrong = map(self.count, (VerdictWord.PASS, VerdictWord.FAIL, VerdictWord.ERROR))
         errors = f", {_plural(wrong, 'error')}" if wrong else ""
+        errors += f", {len(self.known):,} known to fail" if self.known else ""
+        errors += f", {len(self.stale):,} known and gone" if self.stale else ""
         variants = f"{_plural(len(self.results), 'variant')} of {_plural(self.files, 'file')}"
         text = f"{passed:,} passed, {failed:,} failed{errors}: {variants}"
         text += f", {self.cycles:,} cycles, {self.seconds:.1f} s"
@@ -112,11 +121,15 @@ class VerifyReport:
         return {
             "ringhil": self.version,
             "rtl": self.rtl,
+            "hashes": dict(self.hashes),
             "verdict": self.verdict,
             "interrupted": self.stopped is not None,
             "passed": self.count(VerdictWord.PASS),
             "failed": self.count(VerdictWord.FAIL),
             "errors": self.count(VerdictWord.ERROR),
+            "known": len(self.known),
+            "stale": list(self.stale),
+            "idle": list(self.idle),
             "variants": len(self.results),
             "not_played": [{"file": u.file.as_posix(), "variants": u.variants} for u in self.unplayed],
             "files": self.files,
@@ -124,9 +137,16 @@ class VerifyReport:
             "unmatched": list(self.unmatched),
             "cycles": self.cycles,
             "seconds": round(self.seconds, 3),
-            "sorts": [{"sort": s, "variants": len(all_), "first": all_[0].id} for s, all_ in self.sorts()],
+            "sorts": [
+                {"sort": s, "lasts": _lasts(all_[0]), "variants": len(all_), "first": all_[0].id}
+                for s, all_ in self.sorts()
+            ],
             "results": [v.to_json() for v in self.results],
         }
+
+
+def _lasts(verdict: Verdict) -> bool | None:
+    return None if verdict.main is None else verdict.main.lasts
 
 
 def _plural(number: int, noun: str) -> str:

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost, Pool
 from ringhil.emulator.campaign.pool.fork import SIGNALS, ForkedError, forked
 from ringhil.emulator.campaign.verify.evidence import Evidence
+from ringhil.emulator.campaign.verify.excused import excused
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.report import Unplayed, VerifyReport
 from ringhil.emulator.campaign.verify.tasks import LOAD, Loaded, Task, TaskPlayer
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
-from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.judge.known import KnownFailures
 
 Progress = Callable[[int, int], None]
 
@@ -32,13 +33,14 @@ _BATCHES = 4  # for each process, of what waits: towards the end they are small,
 
 @dataclass(frozen=True)
 class VerifyPlan:
-    """`player`: plays them; `jobs`: processes, 1 or more; `limit`: seconds for a variant."""
+    """`player`: plays them; `jobs`: processes, 1 or more; `limit`: seconds for a variant; `known`: failures."""
 
     player: Player
     jobs: int
     fail_fast: bool
     version: str
     limit: float = LIMIT
+    known: KnownFailures = field(default_factory=KnownFailures)
 
 
 def run_all(
@@ -157,8 +159,8 @@ class _Run:
         _log.debug("%s: %s", verdict.id, verdict.state)
         if self.evidence is not None and not self.plan.fail_fast:
             verdict = self.evidence.publish(verdict)
-        self.verdicts[task] = verdict
-        if verdict.state != VerdictWord.PASS and (self.first_bad is None or task < self.first_bad):
+        self.verdicts[task] = verdict = excused(verdict, self.plan.known)
+        if verdict.bad and (self.first_bad is None or task < self.first_bad):
             self.first_bad = task
             if self.plan.fail_fast:
                 self.pool.drop(lambda other: other > task)

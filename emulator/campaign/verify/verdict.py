@@ -15,6 +15,8 @@ class Failure:
     `kind`: "expectation", the name of an invariant, "input" (a file that can't be used) or "process" (it died).
     `line`, `column`: of the scenario file; None: no place in it is to blame. `at`: cycle, where one can be told.
     `sort`: the same for all that show the same mistake, most likely. `source`: the line of the judge that found it.
+    `notes`: what else helps to understand it. `lasts`: whether it was still so when the run ended; None: it can't be
+    told.
     """
 
     kind: str
@@ -24,6 +26,8 @@ class Failure:
     at: int | None = None
     sort: str = ""
     source: str | None = None
+    notes: tuple[str, ...] = ()
+    lasts: bool | None = None
 
     def __post_init__(self) -> None:
         if not self.sort:  # nobody knows better than that the same was said
@@ -32,7 +36,8 @@ class Failure:
     def to_json(self) -> dict[str, Any]:
         """The verdict for the document of `ringhil verify --json`."""
         where = {"line": self.line, "column": self.column, "at": self.at}
-        return {"kind": self.kind, "text": self.text, **where, "sort": self.sort, "source": self.source}
+        more = {"notes": list(self.notes), "lasts": self.lasts, "sort": self.sort, "source": self.source}
+        return {"kind": self.kind, "text": self.text, **where, **more}
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,23 @@ class Verdict:
     left: Path | None = None
     note: str = ""  # what went wrong while leaving it
     unjudged: tuple[Finding, ...] = ()
+    scenario: str = ""  # its hash
+    known: str = ""  # why it is no news that it has failed
+
+    @property
+    def bad(self) -> bool:
+        """It has not passed, and that is news."""
+        return self.state != VerdictWord.PASS and not self.known
 
     @property
     def id(self) -> str:
         """The variant's name among all: `dir/dead.yaml[gpu=a.3,at=2000]`."""
         return identity(self.file, self.variant)
+
+    @property
+    def main(self) -> Failure | None:
+        """The failure that stands for all: the first that lasts, else the first."""
+        return next((f for f in self.failures if f.lasts), next(iter(self.failures), None))
 
     @property
     def line(self) -> int:
@@ -78,6 +95,8 @@ class Verdict:
             "parameters": dict(self.parameters),
             "name": self.name,
             "verdict": self.state,
+            "scenario": self.scenario or None,
+            "known": self.known or None,
             "seed": self.seed,
             "cycles": self.cycles,
             "seconds": self.seconds,

@@ -11,11 +11,11 @@ from ringhil.emulator.conformance.rules.data import settings
 from ringhil.emulator.conformance.steady import view_of
 from ringhil.emulator.conformance.timeline import faulty
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import data
 from ringhil.emulator.testbench.reference.data import WAYS
 from ringhil.emulator.testbench.stimulus import Action, Fault, Poke, Send, Stimulus
+from ringhil.emulator.trace.naming import described
 
 _NAME = "data.begun"
 _CARD, _THERE = 2, 5  # this card, and one that frames leave for here

@@ -14,10 +14,10 @@ from ringhil.emulator.conformance.rules.data import settings
 from ringhil.emulator.conformance.rules.link import state_told
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.control import IN, OUT
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Mark, Peek, Poke, Send, Stimulus
+from ringhil.emulator.trace.naming import described
 from ringhil.protocol.wire import LINKS
 
 _TOLD = 4  # cycles until a loss shows on the node's own end

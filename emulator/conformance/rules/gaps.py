@@ -14,10 +14,10 @@ from ringhil.emulator.conformance.rules.switch import either
 from ringhil.emulator.conformance.transition import SETTLE, Moves, judge_moving
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.control import AHEAD, IN, OUTWARD
 from ringhil.emulator.testbench.stimulus import Action, Fault, Pause, Post, Send, Stimulus
+from ringhil.emulator.trace.naming import described
 from ringhil.protocol.wire import LINKS
 
 _NAME = "switch.gaps"

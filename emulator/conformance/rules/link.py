@@ -18,13 +18,13 @@ from ringhil.emulator.conformance.timeline import Span, bit, readings, refused, 
 from ringhil.emulator.documents import one
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import compute, control, data
 from ringhil.emulator.testbench.reference.control import IN, OUT, OUTWARD, ControlOutcome
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Action, Carrier, Mark, Peek, Poke, Post, Send, Stimulus
+from ringhil.emulator.trace.naming import described
 from ringhil.protocol import wire
 from ringhil.protocol.wire import BY_PORT, DATA_SLOTS, LINKS
 

@@ -15,13 +15,13 @@ from ringhil.emulator.conformance.timeline import bit, faulty, readings, setting
 from ringhil.emulator.conformance.transition import Moves, judge_moving
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.naming import described
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference import control
 from ringhil.emulator.testbench.reference.control import IN, OUT, OUTWARD, ControlOutcome, Leaving
 from ringhil.emulator.testbench.reference.view import NodeView
 from ringhil.emulator.testbench.scoreboard import difference
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
+from ringhil.emulator.trace.naming import described
 from ringhil.protocol import codec, crc, wire
 from ringhil.protocol.frames import Report
 from ringhil.protocol.wire import BY_PORT

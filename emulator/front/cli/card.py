@@ -42,6 +42,7 @@ from ringhil.protocol import registers
 from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import CONTEXTS, Port
 
+_RECORDED = "replay://"
 _ENDLESS = 1e9  # seconds
 T = TypeVar("T")
 
@@ -125,14 +126,18 @@ command.add_command(check)
 @_json
 @click.pass_context
 def info(context: click.Context, as_json: bool) -> None:
-    """Show what the card is, and what it can do."""
+    """Show what the card is, what it can do, and how much of its clock the ring keeps, if it has one to keep."""
     with _open(context) as card:
-        found = asdict(card.info)
+        kept = card.kept() if not context.obj[0].startswith(_RECORDED) else None  # there is nobody to be measured
+        found = {**asdict(card.info), "kept": kept if kept is None else float(f"{kept:.3g}")}
     if as_json:
         click.echo(json.dumps(found))
         return
     for name, value in found.items():
-        click.echo(f"{name:13}{', '.join(value) if isinstance(value, tuple) else value}")
+        shown = ", ".join(value) if isinstance(value, tuple) else value
+        if name == "kept":
+            shown = "not measured" if kept is None else f"{100 * kept:.3g} % of its clock"
+        click.echo(f"{name:13}{shown}")
 
 
 @command.command("census")

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import shlex
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,18 @@ import click
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.document import INCOMPLETE, document
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
-from ringhil.emulator.campaign.explore.failing import MOST_FILES, Failing, record_failing, shrink_failing, write_cases
+from ringhil.emulator.campaign.explore.failing import Failing, record_failing, shrink_failing, write_cases
+from ringhil.emulator.campaign.explore.junit import junit
 from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, Plan
+from ringhil.emulator.campaign.explore.sorts import main_failures
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import jobs_for
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.explore_query import compare_command, query_command
+from ringhil.emulator.front.cli.explore_query import compare_command, merge_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
+from ringhil.emulator.front.cli.known import known_of, known_options
 from ringhil.emulator.front.cli.options import (
     FILE,
     Seconds,
@@ -31,20 +35,19 @@ from ringhil.emulator.front.cli.options import (
     rtl_options,
     shard_option,
 )
-from ringhil.emulator.front.cli.written import check_apart, must_be_writable
+from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, refuse_in_junit
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.retold import retold
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
-_SUBCOMMANDS = {"query": query_command, "compare": compare_command}
+_SUBCOMMANDS = {"query": query_command, "compare": compare_command, "merge": merge_command}
 _log = logging.getLogger(__name__)
-_FAILED = "verdict != 'pass'"
 
 
 class _Explore(click.Command):
-    """`query` and `compare` in the place of a file are commands of their own; a file so named is `./query`."""
+    """`query`, `compare` and `merge` in the place of a file are commands of their own; a file so named is `./query`."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -80,7 +83,8 @@ def _lasts(context: click.Context, option: click.Parameter, value: str | None) -
 @click.command(
     "explore",
     cls=_Explore,
-    epilog="`ringhil explore query STORE` shows the results; `ringhil explore compare OLD NEW` shows what has changed.",
+    epilog="`ringhil explore query STORE` shows the results; `ringhil explore compare OLD NEW` shows what has changed; "
+    "`ringhil explore merge STORE PART...` puts the shards of several machines together.",
 )
 @click.argument("server", type=FILE, metavar="SERVER.yaml")
 @click.option("--faults", callback=_words, metavar="KIND,...", help="Inject only these kinds of fault.")
@@ -183,7 +187,9 @@ def _lasts(context: click.Context, option: click.Parameter, value: str | None) -
 @rtl_options
 @firmware_option
 @click.option("--node", "nodes", multiple=True, hidden=True)  # to say why there is none
+@known_options
 @click.option("--report", type=FILE, metavar="FILE.html", help="Write a report as an HTML page.")
+@click.option("--junit", type=FILE, metavar="FILE", help="Write a test case for each class as JUnit XML.")
 @click.option("--out", type=FILE, metavar="DIR", help="Write failing cases to this directory as scenario files.")
 @click.option("--record", is_flag=True, help="With --out: also record each failing case, for `ringhil step`.")
 @click.option(
@@ -199,8 +205,8 @@ def command(**options: Any) -> int:
     Every case starts from the same warm state: the server has settled, and a census round begins. The file's own
     timeline and expectations are left out.
     """
-    results = terminal.beside(options["as_json"], report=options["report"])
-    with explained():
+    results = terminal.beside(options["as_json"], report=options["report"], junit=options["junit"])
+    with explained(), ExitStack() as opened:
         where = options["cluster"]
         if options["nodes"]:
             why = "a board would have to be clocked to the warm state anew for each case"
@@ -217,7 +223,10 @@ def command(**options: Any) -> int:
         scenario = load(options["server"])
         plan = _plan(scenario, options)
         _writable(options["report"], options["out"])
-        check_apart((options["server"], options["store"]), report=options["report"])
+        check_apart((options["server"], options["store"]), report=options["report"], junit=options["junit"])
+        expected = known_of(options["known"], options["today"])
+        check_apart((options["known"],), report=options["report"], junit=options["junit"])
+        xml = None if options["junit"] is None else opened.enter_context(Output(options["junit"]))
         conditions = Conditions(
             jobs=jobs or processors(),
             seconds=options["seconds"],
@@ -240,15 +249,20 @@ def command(**options: Any) -> int:
                 found = explore(scenario, library, plan, store, conditions, on_progress, players)
                 _log.info("played %d cases in %.1f s", found.played, found.seconds)
             failing = _failing(store, found.campaign, library, options, firmware)
+            result = document(store, found, failing, expected, options["server"].as_posix())
             if options["report"] is not None:
-                _report(store, found.campaign, options["report"])
-            result = document(store, found, failing)
+                _report(store, found.campaign, options["report"], failing, result)
+            if xml is not None and result["verdict"] != NOT_JUDGED:
+                xml.write(junit(result, options["at_least"]))
             if options["as_json"]:
                 click.echo(json.dumps(result))
             else:
                 show(result, results)
     if result["verdict"] == NOT_JUDGED:
-        click.echo(f"ringhil: {options['server']}: no case was played{_why_none(found)}", err=True)
+        text = f"{options['server']}: no case was played{_why_none(found)}"
+        click.echo(f"ringhil: {text}", err=True)
+        if options["junit"] is not None:
+            refuse_in_junit(options["junit"], "ringhil explore", text)
         return 2
     if result["covered"] < options["at_least"]:
         wanted = f"--at-least asks for {100 * options['at_least']:g} % of them"
@@ -294,7 +308,7 @@ def _failing(
     rtl = options["rtl"]
     replay = "" if rtl is None else f" --rtl {shlex.quote(str(rtl))} --top {shlex.quote(options['top'])}"
     replay += "".join(f" --firmware {shlex.quote(text)}" for text in firmware.given)
-    failing = write_cases(folder, kept, store.rows(campaign, _FAILED, limit=MOST_FILES), replay)
+    failing = write_cases(folder, kept, main_failures(store, campaign), replay)
     if options["record"]:
         with terminal.working("recording") as progress:
             failing = record_failing(kept, failing, library, options["limit"], progress, firmware)
@@ -311,8 +325,8 @@ def _writable(report: Path | None, out: Path | None) -> None:
         raise ExploreError(f"{out}: cannot be written: it is no folder; name one for failing cases")
 
 
-def _report(store: Store, campaign: int, path: Path) -> None:
+def _report(store: Store, campaign: int, path: Path, failing: list[Failing], result: dict[str, Any]) -> None:
     # Loaded when it is asked for.
     from ringhil.emulator.campaign.explore.report_html import write_report
 
-    write_report(store, campaign, path)
+    write_report(store, campaign, path, failing, result)

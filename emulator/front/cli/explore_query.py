@@ -1,20 +1,25 @@
 """`ringhil explore query` and `ringhil explore compare`: what campaigns have found."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ringhil.emulator.campaign.explore import ExploreError
-from ringhil.emulator.campaign.explore.document import row_json
+from ringhil.emulator.campaign.explore.document import INCOMPLETE, document, row_json
+from ringhil.emulator.campaign.explore.explorer import Explored
 from ringhil.emulator.campaign.explore.failing import write_cases
+from ringhil.emulator.campaign.explore.junit import junit as as_junit
+from ringhil.emulator.campaign.explore.merge import merge
 from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, compare, find
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.explore_tables import show_campaigns, show_comparison, show_rows
+from ringhil.emulator.front.cli.explore_tables import show, show_campaigns, show_comparison, show_rows
 from ringhil.emulator.front.cli.options import FILE, json_option
+from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable
 from ringhil.emulator.judge.outcome import VerdictWord
 
 _NUMBER = click.IntRange(min=1)
@@ -110,6 +115,41 @@ def compare_command(
     return 1 if found.worse else 0
 
 
+@click.command("merge")
+@click.argument("store", type=FILE, metavar="STORE")
+@click.argument("parts", type=FILE, nargs=-1, required=True, metavar="PART...")
+@click.option("--report", type=FILE, metavar="FILE.html", help="Write a report as an HTML page.")
+@click.option("--junit", type=FILE, metavar="FILE", help="Write a test case for each class as JUnit XML.")
+@json_option
+def merge_command(store: Path, parts: tuple[Path, ...], report: Path | None, junit: Path | None, as_json: bool) -> int:
+    """Put the last campaigns of PARTs, played with --shard on several machines, into STORE as one.
+
+    They must be of one scenario, RTL, firmware, version, and have the same arguments. Exit code 1: a case has failed.
+    """
+    results = terminal.beside(as_json, report=report, junit=junit)
+    with explained(), ExitStack() as opened:
+        check_apart((store, *parts), report=report, junit=junit)
+        if any(store.absolute() == part.absolute() for part in parts):
+            raise click.UsageError(f"{store}: it is read, and was to be written; name another store first")
+        must_be_writable(report)
+        xml = None if junit is None else opened.enter_context(Output(junit))
+        for part in parts:
+            _existing(part)
+        with Store(store) as kept:
+            number = merge(parts, kept)
+            campaign = kept.campaigns()[number]
+            done = len(kept.done(number))
+            found = document(kept, Explored(number, sum(campaign.space.values()), done, 0, 0.0, None), ())
+            if report is not None:
+                from ringhil.emulator.campaign.explore.report_html import write_report  # only then
+
+                write_report(kept, number, report)
+        if xml is not None:
+            xml.write(as_junit(found))
+        _print(found, as_json, lambda: show(found, results))
+    return 0 if found["verdict"] in (VerdictWord.PASS, INCOMPLETE) else 1
+
+
 def _existing(path: Path) -> Path:
     if not path.is_file():
         raise ExploreError(f"{path}: no such file; name a store that `ringhil explore --store` has made")
@@ -117,7 +157,7 @@ def _existing(path: Path) -> Path:
 
 
 def _campaign_json(campaign: Any) -> dict[str, Any]:
-    names = ("name", "scenario_hash", "rtl", "version", "seed", "arguments", "space")
+    names = ("name", "scenario_hash", "rtl", "version", "seed", "arguments", "space", "hashes")
     return {name: getattr(campaign, name) for name in names}
 
 

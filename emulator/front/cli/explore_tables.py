@@ -25,8 +25,28 @@ def show(document: dict[str, Any], console: Console) -> None:
     parts = ", ".join(f"{size:,} {part}" for part, size in d["space"].items())
     console.print(f"space: {parts}; covered {d['done']:,} of {d['cases']:,} cases ({100 * d['covered']:.4g} %)")
     console.print(_run(d["run"]))
-    for case in d["failing"][:_MOST_SHOWN]:
-        console.print(f"[red]{case['verdict']}:[/red] {escape(case['key'])}", soft_wrap=True)
+    failed = d["total"]["failed"] + d["total"]["errors"]
+    if failed:
+        _failures(d, failed, console)
+    else:
+        console.print(_meaning(d["total"]))
+    for text in d["stale"]:
+        console.print(f"[red]FAIL[/red] {escape(text)}", soft_wrap=True)
+    colour = {VerdictWord.PASS: "green", INCOMPLETE: "yellow"}.get(d["verdict"], "red")
+    so_far = f": {d['done']:,} of {d['cases']:,} cases were played" if d["done"] < d["cases"] else ""
+    console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]{so_far}", soft_wrap=True)
+
+
+def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
+    """Each way to fail, with a case of it: what lasts comes first."""
+    ways, cases = document["sorts"], {case["key"]: case for case in document["failing"]}
+    console.print(f"{failed:,} failed, in {len(ways):,} way{'s' * (len(ways) != 1)}:")
+    for one in ways[:_MOST_SHOWN]:
+        console.print(f"[red]{one['cases']:,} x[/red] {escape(one['sort'])}", soft_wrap=True)
+        if one["known"]:
+            console.print(f"  known to fail: {escape(one['known'])}", soft_wrap=True)
+        case = cases[one["first"]]
+        console.print(f"  {case['verdict']}: {escape(case['key'])}", soft_wrap=True)
         for text in case["failures"][:3]:
             console.print(f"  {escape(text)}", soft_wrap=True)
         if case["replay"]:
@@ -35,18 +55,10 @@ def show(document: dict[str, Any], console: Console) -> None:
             console.print(f"  recorded: ringhil step {escape(case['recording'])}", soft_wrap=True)
         if case["shrunk"]:
             console.print(f"  smallest: ringhil run {escape(case['shrunk'])}", soft_wrap=True)
-    failed = d["total"]["failed"] + d["total"]["errors"]
-    if failed > _MOST_SHOWN:
-        console.print(f"and {failed - _MOST_SHOWN:,} more; --store keeps them, `ringhil explore query` shows them")
-    if failed:
-        console.print(f"{failed:,} failed, in {len(d['sorts']):,} way{'s' * (len(d['sorts']) != 1)}:")
-        for one in d["sorts"][:_MOST_SHOWN]:
-            console.print(f"  {one['cases']:,} x {escape(one['sort'])}", soft_wrap=True)
-    if not failed:
-        console.print(_meaning(d["total"]))
-    colour = {VerdictWord.PASS: "green", INCOMPLETE: "yellow"}.get(d["verdict"], "red")
-    so_far = f": {d['done']:,} of {d['cases']:,} cases were played" if d["done"] < d["cases"] else ""
-    console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]{so_far}", soft_wrap=True)
+    if len(ways) > _MOST_SHOWN:
+        console.print(f"and {len(ways) - _MOST_SHOWN:,} more ways; --json has them all")
+    if failed > len(ways[:_MOST_SHOWN]):
+        console.print("--store keeps all cases, `ringhil explore query` shows them")
 
 
 def _classes(document: dict[str, Any]) -> Table:

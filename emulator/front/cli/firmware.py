@@ -14,7 +14,9 @@ from ringhil.emulator.loop.alone.servers import FirmwareRole
 from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked, not_judged
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
+from ringhil.emulator.server.firmware_choice import ALL, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareMissing
+from ringhil.emulator.server.hashes import hashes
 
 _WORDS = {FirmwareVerdict.KEPT: "ok", FirmwareVerdict.BROKEN: "FAIL", FirmwareVerdict.NOT_JUDGED: "-"}
 
@@ -80,8 +82,9 @@ def check(firmware: str | None, rules: tuple[str, ...], roles: tuple[str, ...], 
         else FirmwareVerdict.NOT_JUDGED
     )
     if as_json:
-        document = {"firmware": firmware, "verdict": verdict, "ended": ended, "rules": [asdict(each) for each in found]}
-        click.echo(json.dumps(document))
+        known = hashes(None, library.rtl, FirmwareChoice((), {ALL: given}))
+        document = {"firmware": firmware, "hashes": known, "verdict": verdict, "ended": ended}
+        click.echo(json.dumps({**document, "rules": [asdict(each) for each in found]}))
     else:
         click.echo(f"{firmware}: " + ", ".join(f"{number} {judged}" for judged, number in numbers.items()))
     if ended is not None:

@@ -13,7 +13,7 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import GivenPath
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.nvml.client import NvmlClient, unheard
-from ringhil.emulator.nvml.library import library
+from ringhil.emulator.nvml.library import command_path, library
 
 _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child then
 
@@ -29,18 +29,20 @@ _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child
 @click.option("--as", "name", metavar="APPLICATION", help="Show COMMAND only what this application was given.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND...]")
 def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
-    """Run COMMAND so that it sees the emulated GPUs. Without one, print settings for `eval "$(ringhil nvml ...)"`."""
+    """Run COMMAND so that it sees the emulated GPUs, by NVML and by `nvidia-smi`.
+
+    Without one, print settings for `eval "$(ringhil nvml ...)"`.
+    """
     if name == "":
         raise click.UsageError("--as: found ''; allowed is an application's name")
     if name is not None and not words:
         raise click.UsageError("--as: needs a program that is to see it")
     with explained(), building():
-        found = library().parent
-    before = os.environ.get("LD_LIBRARY_PATH")
-    settings = {
-        "LD_LIBRARY_PATH": f"{found}:{before}" if before else str(found),
-        "RINGHIL_NVML": str(socket.absolute()),
-    }
+        settings = {
+            "LD_LIBRARY_PATH": _before("LD_LIBRARY_PATH", library().parent),
+            "PATH": _before("PATH", command_path().parent, os.defpath),
+            "RINGHIL_NVML": str(socket.absolute()),
+        }
     if name is None:
         with explained():
             why = unheard(socket)
@@ -57,6 +59,12 @@ def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
         os.execvp(words[0], words)
     except OSError as error:
         raise click.ClickException(f"{words[0]}: cannot be run: {error.strerror}") from None
+
+
+def _before(variable: str, folder: Path, otherwise: str = "") -> str:
+    """Returns what a list of folders is with one more, first."""
+    others = os.environ.get(variable) or otherwise
+    return f"{folder}:{others}" if others else str(folder)
 
 
 def _stay_with(socket: Path, name: str) -> None:

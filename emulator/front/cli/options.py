@@ -74,8 +74,8 @@ firmware_option = click.option(
     multiple=True,
     metavar="GPU=FIRMWARE",
     help="Run this as the firmware of a GPU (a.3), or of every GPU that has firmware ('*'): MODULE:CLASS, LIBRARY.so "
-    "(in a process of its own; ,here: in this one; ,limit=SECONDS: for an answer), or the URL of a board. May be "
-    "repeated.",
+    "(in a process of its own; ,here: in this one; ,limit=SECONDS: for an answer; ,gdb=CYCLE: waits there for a "
+    "debugger), or the URL of a board. May be repeated.",
 )
 jobs_option = click.option(
     "--jobs", "-j", type=click.IntRange(1, 256), help="Number of processes.  [default: one for each processor]"

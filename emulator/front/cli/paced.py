@@ -1,5 +1,6 @@
 """Boards by the clock: `--clock` of `run` and `serve`, and what is told of boards that are too slow for it."""
 
+import json
 import logging
 from collections.abc import Mapping
 
@@ -12,6 +13,7 @@ from ringhil.emulator.serial.line.pacing import Pacing
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 Boards = Mapping[str, Punctuality]  # by GPU
+_LATE = 1.0  # seconds behind the clock that are told of
 _log = logging.getLogger(__name__)
 
 option = click.option(
@@ -48,6 +50,24 @@ def tell(boards: Boards) -> None:
 def document(boards: Boards) -> dict[str, object]:
     """What is added to a document: nothing without a clock."""
     return {"boards": {where: found.to_json() for where, found in boards.items()}} if boards else {}
+
+
+class Lag:
+    """Tells that a ring is behind its `clock`, in Hz: from a second on, and each time that it has doubled. None: it has
+    no clock."""
+
+    def __init__(self, clock: int | None, *, as_json: bool) -> None:
+        self._clock, self._as_json, self._next = clock, as_json, _LATE
+
+    def tell(self, behind: float) -> None:
+        """`behind`: seconds."""
+        if self._clock is None or behind < self._next:
+            return
+        self._next = 2 * behind
+        if self._as_json:
+            click.echo(json.dumps({"behind": round(behind, 3), "clock": self._clock}))
+        else:
+            click.echo(f"ringhil: {behind:.1f} s behind its clock of {self._clock:,} Hz", err=True)
 
 
 def _first(where: str, cycle: int, seconds: float) -> None:

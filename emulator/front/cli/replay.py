@@ -15,6 +15,7 @@ from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl
 from ringhil.emulator.front.cli.terminal import building, say
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.hashes import hashes, short
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
 
@@ -34,11 +35,16 @@ def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], a
     with explained():
         with building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
-        played = _run(file, library, firmware_of(firmware))
+        given = firmware_of(firmware)
+        played, recorded = _run(file, library, given)
+    now = hashes(None, library.rtl, given)
+    changed = {name: value for name, value in recorded.items() if name in now and now[name] != value}
     if as_json:
-        click.echo(json.dumps(asdict(played)))
+        click.echo(json.dumps({**asdict(played), "hashes": recorded, "changed": [*changed]}))
     elif played.difference is not None:
         say(f"differs: {one_line(played.difference.text, _LONGEST)}")
+        for name, value in changed.items():
+            say(f"recorded with {short({name: value})}; this is {short({name: now[name]})}")
     else:
         end = f"verdict {played.verdict}" if played.complete else f"{file} breaks off there"
         say(f"identical: {played.cycles} cycles, {played.messages} messages{_clients(played)}; {end}")
@@ -53,7 +59,8 @@ def _clients(played: RunReplayed) -> str:
     return f", {played.clients} client{'' if played.clients == 1 else 's'}, {played.bytes_out} bytes sent"
 
 
-def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
+def _run(file: Path, library: Library, given: FirmwareChoice) -> tuple[RunReplayed, dict[str, str]]:
+    """And the recording's hashes."""
     with Recording(file) as recording:
         about = recording.about
         if library.rtl != about.rtl:
@@ -63,4 +70,4 @@ def _run(file: Path, library: Library, given: FirmwareChoice) -> RunReplayed:
             raise RecordingError(f"{file}: was recorded with {options}; found our firmware")
         if not recording.complete and not recording.last_number:
             raise RecordingError(f"{file}: breaks off before its first message; there is nothing to compare")
-        return RunReplay(recording, library, firmware=given).run()
+        return RunReplay(recording, library, firmware=given).run(), dict(about.hashes)

@@ -2,13 +2,14 @@
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ringhil.emulator.front.cli.task_tables import show_applications, show_requests
+from ringhil.emulator.judge.contexts.applications import PowerOutcome, TakenByWork
 from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef
@@ -17,8 +18,8 @@ from ringhil.protocol.registers import PowerState
 _log = logging.getLogger(__name__)
 
 
-def show(outcome: Outcome, console: Console) -> None:
-    """Print it."""
+def show(outcome: Outcome, console: Console, played: str) -> None:
+    """Print it; `played`: what it was, for a run that has failed."""
     console.print(f"[bold]{escape(outcome.name)}[/bold]  seed {outcome.seed}, {outcome.cycles:,} cycles")
     print_table(console, _cards(outcome))
     for card in outcome.cards.values():
@@ -26,8 +27,7 @@ def show(outcome: Outcome, console: Console) -> None:
     print_table(console, _links(outcome))
     if outcome.recoveries:
         print_table(console, _recoveries(outcome.recoveries))
-    if outcome.power:
-        print_table(console, _power(outcome))
+    show_power(outcome, console)
     if outcome.work["units"]:
         console.print(_work(outcome))
     if outcome.applications:
@@ -38,6 +38,10 @@ def show(outcome: Outcome, console: Console) -> None:
         mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
         found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
         console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
+        for note in () if expected.ok else outcome.around(expected):
+            console.print(f"       {escape(note)}", soft_wrap=True)
+    if outcome.failures:
+        console.print(escape(played), soft_wrap=True)
     show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)
     for violation in outcome.violations:
         _log.info("%s: %s: found by %s", violation.promise, violation.place or "no place", violation.source)
@@ -89,18 +93,27 @@ def _links(outcome: Outcome) -> Table:
     return shown
 
 
-def _power(outcome: Outcome) -> Table:
-    """What the metered GPUs of each card have taken, and how many are in which state at the end."""
-    states = [state.value for state in PowerState]
-    shown = table("metered GPUs of", "energy", "busy", *states, left=("metered GPUs of",))
+def show_power(outcome: Outcome, console: Console) -> None:
+    """Print what the metered GPUs of each card have taken until all work was done and until the end, and how many are
+    in which state then; nothing where none is metered."""
+    if not outcome.power:
+        return
+    states, first = [state.value for state in PowerState], "metered GPUs of"
+    shown = table(first, "until", "energy", "busy", *states, left=(first, "until"))
     for name in outcome.cards:
         gpus = [power for gpu, power in outcome.power.items() if GpuRef.parse(gpu).card == name]
+        done = [power.until_done for power in gpus if power.until_done is not None]
+        if done:
+            shown.add_row(name, "work done", *_taken(done, done[0].cycle), *("" for _ in states))
         if gpus:
-            busy = sum(power.busy for power in gpus) / (len(gpus) * max(1, outcome.cycles))
             there = Counter(power.state for power in gpus)
-            energy = f"{sum(power.energy for power in gpus):,}"
-            shown.add_row(name, energy, f"{busy:.1%}", *(str(there[state]) for state in states))
-    return shown
+            shown.add_row(name, "end of run", *_taken(gpus, outcome.cycles), *(str(there[state]) for state in states))
+    print_table(console, shown)
+
+
+def _taken(gpus: Sequence[PowerOutcome | TakenByWork], cycles: int) -> tuple[str, str]:
+    busy = sum(each.busy for each in gpus) / (len(gpus) * max(1, cycles))
+    return f"{sum(each.energy for each in gpus):,}", f"{busy:.1%}"
 
 
 def _ring(card: CardOutcome, console: Console) -> None:

@@ -28,14 +28,27 @@ from ringhil.emulator.pages.tables import print_table, table
 )
 @json_option
 @click.option("--rtl", type=click.Path(path_type=Path), help="Directory of the sources, if the RTL isn't ours.")
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0, 1),
+    default=0,
+    metavar="SHARE",
+    help="Fail when a smaller share of the lines, or of the combinations of a cross, was reached, 0 to 1.",
+)
 @click.option("--waivers", "waived", type=click.Path(path_type=Path), help="JSON file of points that can't be reached.")
 def coverage(
-    files: tuple[Path, ...], output: tuple[Path, ...], as_json: bool, rtl: Path | None, waived: Path | None
+    files: tuple[Path, ...],
+    output: tuple[Path, ...],
+    as_json: bool,
+    rtl: Path | None,
+    at_least: float,
+    waived: Path | None,
 ) -> int:
     """Merge coverage: FILE is a coverage.dat of Verilator (*.dat) or functional coverage of a testbench (*.json).
 
     Our own RTL comes with its waivers; with --rtl there are none unless --waivers names them. Exit code 1: a
-    combination was seen that is marked as impossible.
+    combination was seen that is marked as impossible, or too little was reached (--at-least); 2: there is nothing of
+    which anything could be reached.
     """
     with explained():
         for path in output:
@@ -44,14 +57,28 @@ def coverage(
         report = gather(files, rtl or RTL, waived or (waivers.DEFAULT if rtl is None else None))
         for path in output:
             write(report, path)
+    empty = [name for name, tally in report.totals if not tally.wanted]
+    wrong = [line for name, _ in report.crosses for line in report.contradictions(name)]
+    wrong += _too_little(report, at_least)
+    verdict = "not judged" if empty else "fail" if wrong else "pass"
     if as_json:
-        click.echo(json.dumps(_document(report)))
+        click.echo(json.dumps({"verdict": verdict, "at_least": at_least, **_document(report)}))
     else:
         _show(report)
-    wrong = [line for name, _ in report.crosses for line in report.contradictions(name)]
+    for name in empty[:1]:
+        click.echo(f"ringhil: {name}: 0 of 0 were reached: nothing of {rtl or RTL} was counted", err=True)
     for line in wrong:
         click.echo(line, err=True)
-    return 1 if wrong else 0
+    return {"not judged": 2, "fail": 1, "pass": 0}[verdict]
+
+
+def _too_little(report: CoverageReport, at_least: float) -> list[str]:
+    """Lines and crosses of which a smaller share was reached. Missing toggles are mostly high bits."""
+    return [
+        f"{name}: {tally.reached:,} of {tally.wanted:,} were reached: --at-least asks for {100 * at_least:g} % of them"
+        for name, tally in report.totals
+        if name != "toggles" and tally.wanted and tally.reached < at_least * tally.wanted
+    ]
 
 
 def _show(report: CoverageReport) -> None:

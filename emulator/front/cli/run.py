@@ -27,6 +27,7 @@ from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.scenario import Scenario, Workload, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.server.hashes import hashes, short
 from ringhil.emulator.trace import Recorder
 from ringhil.emulator.trace.waves import WaveWriter
 from ringhil.protocol import codec
@@ -92,10 +93,11 @@ def command(
             with told(played.server, again=True):
                 outcome = _run(played, record, waves, choice, nodes)
     paced.tell(boards)
+    known = hashes(scenario, library.rtl, choice)
     if as_json:
-        click.echo(json.dumps(outcome.to_json() | paced.document(boards)))
+        click.echo(json.dumps(outcome.to_json() | {"hashes": known} | paced.document(boards)))
     else:
-        show(outcome, results)
+        show(outcome, results, short(known))
     return 0 if outcome.verdict is VerdictWord.PASS else 1
 
 
@@ -127,7 +129,8 @@ def _run(
             _log_messages(server.observations, gpus)
         whole = None
         if record is not None and _is_lines(record):
-            recorder = Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus)
+            known = hashes(scenario, rtl, firmware)
+            recorder = Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus, hashes=known)
             server.observations.listen_to_frames(files.enter_context(recorder).frame)
             commits.append(recorder.commit)
         elif record is not None:

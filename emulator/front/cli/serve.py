@@ -145,6 +145,7 @@ def command(
             stack.callback(monitoring.close)
             serving.add_reader(monitoring.fileno(), monitoring.attend)
         ended, saved = False, 0.0
+        lag = paced.Lag(clock, as_json=as_json)
         desk: GroupDesk | None = None
         mount: GroupMount | None = None
 
@@ -156,6 +157,7 @@ def command(
 
         def over() -> bool:
             nonlocal saved, mount
+            lag.tell(serving.behind)
             if recorder is not None and time.monotonic() - saved > _SAVED:
                 recorder.save()
                 saved = time.monotonic()

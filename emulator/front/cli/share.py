@@ -13,7 +13,7 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
-from ringhil.emulator.front.cli.report import findings, show_verdict
+from ringhil.emulator.front.cli.report import findings, show_power, show_verdict
 from ringhil.emulator.front.cli.share_page import SharedGpu, page
 from ringhil.emulator.front.cli.task_tables import application_rows, applications_failed, show_applications
 from ringhil.emulator.front.cli.written import must_be_writable, write_page
@@ -21,6 +21,7 @@ from ringhil.emulator.judge.contexts.turn_log import MemoryWatch, TurnLog
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, ScenarioError, load
+from ringhil.emulator.server.hashes import hashes
 
 _KIB = 1 << 10
 _MS = 10**6  # nanoseconds
@@ -50,7 +51,7 @@ def command(file: Path, seed: int | None, as_json: bool, html: Path | None) -> i
     if html is not None and seen is not None:
         write_page(html, seen.page(outcome))
     if as_json:
-        click.echo(json.dumps(_document(outcome)))
+        click.echo(json.dumps(_document(outcome) | {"hashes": hashes(scenario, library.rtl)}))
     else:
         show(outcome, console)
     return 0 if outcome.verdict is VerdictWord.PASS else 1
@@ -72,7 +73,7 @@ def _document(outcome: Outcome) -> dict[str, Any]:
         "failures": list(outcome.failures),
         "not_judged": list(outcome.not_judged),
         "applications": outcome.applications_json(),
-    }
+    } | ({"power": outcome.power_json()} if outcome.power else {})
 
 
 class _Seen:
@@ -110,4 +111,5 @@ def show(outcome: Outcome, console: Console) -> None:
     """A line for each application, and the verdict."""
     console.print(f"[bold]{escape(outcome.name)}[/bold]  seed {outcome.seed}, {outcome.cycles:,} cycles")
     show_applications(outcome.applications, console)
+    show_power(outcome, console)
     show_verdict(outcome.verdict, outcome.failures, outcome.not_judged, console)

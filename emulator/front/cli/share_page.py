@@ -121,7 +121,7 @@ def _bars(
                     "width": max(0.5, round(scale.x(end) - scale.x(begin), 2)),
                     "height": _BAR,
                     "colour": colour,
-                    "title": f"{what} {names.get(turn.context, turn.context)}: {begin:,.3f} to {end:,.3f} ms",
+                    "title": f"{what} {names.get(turn.context, turn.context)}: {scale.span(begin, end)}",
                 }
 
 

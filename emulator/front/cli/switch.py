@@ -16,7 +16,7 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import json_option, seed_option
 from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.switch_page import page
-from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies
+from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies, show_switches
 from ringhil.emulator.front.cli.written import must_be_writable, write_page
 from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
@@ -25,6 +25,7 @@ from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.scenario import Scenario, ScenarioError, SwitchPolicyName, load
 from ringhil.emulator.scenario.networks.from_onnx import onnx_layers
 from ringhil.emulator.scenario.networks.table import table_text
+from ringhil.emulator.server.hashes import hashes
 
 _MIB = 1 << 20
 _LARGEST = 1 << 31  # of a dimension
@@ -76,7 +77,7 @@ def command(
     if html is not None:
         _write(html, scenario, played)
     if as_json:
-        click.echo(json.dumps(_document(scenario, played)))
+        click.echo(json.dumps(_document(scenario, played) | {"hashes": hashes(scenario, library.rtl)}))
     else:
         show(scenario, played, console)
     return 0 if played.verdict is VerdictWord.PASS else 1
@@ -155,9 +156,10 @@ def _document(scenario: Scenario, played: PlayedPolicies) -> dict[str, Any]:
 
 
 def show(scenario: Scenario, played: PlayedPolicies, console: Console) -> None:
-    """A line for each policy, what failed, and the verdict."""
+    """A line for each policy, what failed, each switch, figures of all of them, and the verdict."""
     console.print(f"[bold]{escape(scenario.name)}[/bold]  seed {scenario.seed}")
     show_policies(played.outcomes, console)
+    show_switches(played.outcomes, console)
     show_verdict(played.verdict, played.failures, played.not_judged, console)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ringhil.emulator.front.cli.task_tables import POLICY_COLUMNS, policy_rows
+from ringhil.emulator.front.cli.task_tables import FIGURE_COLUMNS, POLICY_COLUMNS, figure_rows, policy_rows
 from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.pages import render
 from ringhil.emulator.pages.scale import LEFT, WIDTH, Scale
@@ -12,6 +12,8 @@ COLOURS = {"start": "#b9a7d6", "prepare": "#e0a030", "run": "#2a9d5a", "clean": 
 _LANE, _HALF = 26, 11
 _MEMORY, _BELOW = 90, 20
 _CLOSE = 6  # switches that are shown in detail
+_LEAST = 0.5  # milliseconds of a switch that are shown
+_BEFORE, _BEHIND = 0.4, 0.5  # of it, of what is around
 _MIB = 1 << 20
 
 
@@ -28,12 +30,14 @@ def page(
         bound = preset if outcome.policy == "pipelined" else None
         charts += [_chart(outcome, scale, title, bound) for title, scale in _windows(outcome)]
     given = {"columns": POLICY_COLUMNS, "rows": policy_rows(outcomes), "said": said}
+    given |= {"figures": FIGURE_COLUMNS, "figure_rows": figure_rows(outcomes)}
     return render("switching.html.j2", title=name, what=what, colours=COLOURS, charts=charts, **given)
 
 
 def _windows(outcome: SwitchingOutcome) -> Iterator[tuple[str, Scale]]:
     """All of it, from shortly before the first launch on: what comes before it is the same for all. Then the first of
-    the switches, each from shortly before the end of one execution to the end of the next."""
+    the switches, each from shortly before the end of one execution, or from when the next request comes, until the next
+    one is at work: however long these are, what is between them can be seen."""
     served = [request for request in outcome.requests if request.ended_ms is not None]
     begins = [request.began_ms for request in served if request.began_ms is not None]
     ends = [request.ended_ms for request in served if request.ended_ms is not None]
@@ -41,9 +45,10 @@ def _windows(outcome: SwitchingOutcome) -> Iterator[tuple[str, Scale]]:
     margin = max(1.0, 0.04 * (last - first))
     yield outcome.policy, Scale(max(0.0, first - margin), last + margin)
     for switch in outcome.switches[:_CLOSE]:
-        around = max(1.0, 0.4 * (switch.until_ms - switch.since_ms))
+        came = switch.began_ms - switch.startup_ms
+        lasts = max(_LEAST, switch.startup_ms, min(switch.overhead_ms, switch.until_ms - came))
         title = f"{outcome.policy}: from {switch.before} to {switch.after}"
-        yield title, Scale(max(0.0, switch.since_ms - around), switch.until_ms + 0.2 * around)
+        yield title, Scale(max(0.0, came - _BEFORE * lasts), came + (1 + _BEHIND) * lasts)
 
 
 def _chart(outcome: SwitchingOutcome, scale: Scale, title: str, preset: int | None) -> dict[str, Any]:
@@ -52,7 +57,7 @@ def _chart(outcome: SwitchingOutcome, scale: Scale, title: str, preset: int | No
     top = height + 8
     return {
         "title": title,
-        "note": f"{scale.begin:,.1f} to {scale.end:,.1f} ms after the cards have been counted",
+        "note": f"{scale.span(scale.begin, scale.end)} after the cards have been counted",
         "width": WIDTH,
         "left": LEFT,
         "height": top + _MEMORY + _BELOW,
@@ -82,7 +87,7 @@ def _bars(outcome: SwitchingOutcome, scale: Scale) -> list[dict[str, Any]]:
                 "height": _HALF,
                 "colour": COLOURS[phase.phase],
                 "lost": phase.lost,
-                "title": f"{phase.phase}{part} on {phase.gpu}: {phase.began_ms:,.3f} to {phase.ended_ms:,.3f} ms",
+                "title": f"{phase.phase}{part} on {phase.gpu}: {scale.span(phase.began_ms, phase.ended_ms)}",
             }
         )
     return bars

@@ -25,6 +25,16 @@ APPLICATION_COLUMNS = (
     "switches",
 )
 POLICY_COLUMNS = ("policy", "overhead", "start-up", "latency", "GPU used", "memory", "failed")
+FIGURE_COLUMNS = ("policy", "of", "number", "median", "95 of 100", "most")
+_SWITCH_COLUMNS = ("policy", "from", "to", "ended", "waited", "start-up", "overhead", "")
+_FIGURES = {
+    "overhead_ms": "overhead of a switch",
+    "startup_ms": "start-up of a switch",
+    "asking_waits_ms": "wait of who asks",
+    "stopped_waits_ms": "wait of who was stopped",
+    "latency_ms": "latency of inference",
+    "slowdown": "slow-down of inference",
+}
 _REQUEST_COLUMNS = ("request", "task", "GPU", "requested", "began", "ended", "on the GPU", "attempts")
 
 
@@ -60,6 +70,39 @@ def policy_rows(outcomes: Mapping[str, SwitchingOutcome]) -> list[list[str]]:
         ]
         for policy, outcome in outcomes.items()
     ]
+
+
+def figure_rows(outcomes: Mapping[str, SwitchingOutcome]) -> list[list[str]]:
+    """A row for each policy and what there are several of; and for how much slower it was."""
+    return [
+        [policy, of, str(found.count), *(_figure(name, value) for value in (found.median, found.p95, found.most))]
+        for policy, outcome in outcomes.items()
+        for name, of in _FIGURES.items()
+        if (found := outcome.figures.get(name)) is not None and found.count > (name != "slowdown")
+    ]
+
+
+def _figure(name: str, value: float | None) -> str:
+    return _ms(value) if name.endswith("_ms") else "-" if value is None else f"{value:,.2f} times"
+
+
+def show_switches(outcomes: Mapping[str, SwitchingOutcome], console: Console) -> None:
+    """A line for each switch of each policy, and figures of all of them."""
+    shown = table(*_SWITCH_COLUMNS, left=("policy", "from", "to", ""))
+    for policy, outcome in outcomes.items():
+        for each in outcome.switches[:_MOST]:
+            times = (each.since_ms, each.waited_ms, each.startup_ms, each.overhead_ms)
+            names = (policy, each.before, each.after)
+            shown.add_row(*map(escape, names), *map(_ms, times), "resumed" if each.resumed else "")
+        if len(outcome.switches) > _MOST:
+            shown.add_row(policy, f"and {len(outcome.switches) - _MOST:,} more", *[""] * (len(_SWITCH_COLUMNS) - 2))
+    if shown.rows:
+        print_table(console, shown)
+    found = table(*FIGURE_COLUMNS, left=FIGURE_COLUMNS[:2])
+    for row in figure_rows(outcomes):
+        found.add_row(*row)
+    if found.rows:
+        print_table(console, found)
 
 
 def show_applications(applications: Mapping[str, ApplicationOutcome], console: Console) -> None:

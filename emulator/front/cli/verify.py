@@ -3,11 +3,13 @@
 import json
 import logging
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,8 +17,11 @@ from ringhil.emulator.campaign.verify import VerifyError, VerifyPlan, VerifyRepo
 from ringhil.emulator.campaign.verify.annotations import github, summary, workspace
 from ringhil.emulator.campaign.verify.discover import passed_over
 from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
+from ringhil.emulator.campaign.verify.excused import idle, stale
 from ringhil.emulator.campaign.verify.junit import place
-from ringhil.emulator.campaign.verify.player import Player, listed
+from ringhil.emulator.campaign.verify.last import keep_failed
+from ringhil.emulator.campaign.verify.last import last_failed as ids_that_failed
+from ringhil.emulator.campaign.verify.player import Player, listed, names
 from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.campaign.verify.run import LIMIT
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
@@ -24,6 +29,7 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import jobs_for, node_baud_option, node_option
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.known import known_of, known_options
 from ringhil.emulator.front.cli.options import (
     Seconds,
     firmware_option,
@@ -34,17 +40,30 @@ from ringhil.emulator.front.cli.options import (
     seed_option,
     shard_option,
 )
+from ringhil.emulator.front.cli.verify_compare import compare_command
 from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
 from ringhil.emulator.front.cli.written import append
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
+from ringhil.emulator.server.hashes import hashes
 
 _log = logging.getLogger(__name__)
 _GITLAB_FILE = Path("gl-code-quality-report.json")
 
 
-@click.command("verify")
+class _Verify(click.Command):
+    """`compare` in the place of a path is a command of its own; a folder so named is `./compare`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] == "compare":
+            return compare_command.make_context(f"{info_name} compare", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("verify", cls=_Verify, epilog="`ringhil verify compare OLD.json NEW.json` shows what has changed.")
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH...")
 @jobs_option
 @dask.option
@@ -63,7 +82,13 @@ _GITLAB_FILE = Path("gl-code-quality-report.json")
     "select",
     multiple=True,
     metavar="TEXT",
-    help="Play only variants with this in their name (* and ? match as in file names); may be repeated.",
+    help="Play only variants with this in their name (* and ? match as in file names), or, with 'not TEXT', those "
+    "without it; may be repeated.",
+)
+@click.option(
+    "--last-failed",
+    is_flag=True,
+    help="Play only what did not pass when it was last played, as --out has kept it; all, if there is nothing.",
 )
 @shard_option
 @seed_option
@@ -90,6 +115,7 @@ _GITLAB_FILE = Path("gl-code-quality-report.json")
     metavar="FILE",
     help=f"Write GitLab's code quality report to this file.  [with --annotate gitlab: {_GITLAB_FILE}]",
 )
+@known_options
 @rtl_options
 @click.option(
     "--limit",
@@ -111,6 +137,7 @@ def command(
     as_json: bool,
     fail_fast: bool,
     select: tuple[str, ...],
+    last_failed: bool,
     shard: tuple[int, int],
     seed: int | None,
     out: Path,
@@ -120,6 +147,8 @@ def command(
     codequality: Path | None,
     rtl: Path | None,
     top: str,
+    known: Path | None,
+    today: str | None,
     limit: float,
     firmware: tuple[str, ...],
     nodes: tuple[str, ...],
@@ -135,9 +164,11 @@ def command(
     how = "github" if annotate == "auto" and _on_github() else annotate
     with explained():
         dask.check_options(cluster, jobs, firmware)
-        selection = Selection(select, *shard)
+        selection = Selection(select, *shard, _last(out) if last_failed else None)
+        expected = known_of(known, today)
         if only_list:
             found = discover(paths)
+            _leaves_out(selection, found)
             return _list(found, selection, as_json, passed_over(paths, found))
         if nodes and cluster:
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
@@ -156,15 +187,16 @@ def command(
             files: list[Path] = []
             try:
                 files = discover(paths)
+                _leaves_out(selection, files)
                 _log.info("%d scenario files", len(files))
                 outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
                 replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
                 evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
-                reports.open(files)
+                reports.open((*files, *([] if known is None else [known])))
                 with terminal.building() as progress:
                     library = cells_library(rtl or RTL, top=top, progress=progress)
                 player = Player(files, library, selection, seed, replay, evidence)
-                plan = VerifyPlan(player, jobs or processors(), fail_fast, version("ringhil"), limit)
+                plan = VerifyPlan(player, jobs or processors(), fail_fast, version("ringhil"), limit, expected)
                 with terminal.counting("scenarios") as on_progress:
                     report = dask.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
             except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them
@@ -175,7 +207,16 @@ def command(
                 raise VerifyError(nothing(selection))
             passed = () if report.stopped else tuple(passed_over(paths, files))
             unmatched = () if report.stopped or fail_fast else selection.unmatched(report.results)
-            report = replace(report, passed_over=passed, unmatched=unmatched)
+            passed = tuple(file for file in passed if known is None or not _same(file, known))
+            all_ = selection.everything and not fail_fast and report.stopped is None
+            report = replace(
+                report,
+                passed_over=passed,
+                unmatched=unmatched,
+                hashes=hashes(None, report.rtl or None, chosen),
+                stale=stale(report, expected) if all_ else (),
+                idle=idle(report, expected) if all_ else (),
+            )
             try:
                 if as_json:
                     click.echo(json.dumps(report.to_json()))
@@ -184,6 +225,7 @@ def command(
             finally:  # files are written also when the terminal, or who reads stdout, is gone
                 reports.write(report)
                 _annotate(report, how)
+                keep_failed(out, report, all_=all_)
     if report.stopped is not None:
         raise report.stopped
     errors = [v for v in report.results if v.state == VerdictWord.ERROR]
@@ -203,6 +245,25 @@ def _list(files: Sequence[Path], selection: Selection, as_json: bool, passed: Se
     if passed:
         terminal.say(f"ringhil: {told_of(passed)}", err=True)
     return 0
+
+
+def _last(out: Path) -> frozenset[str] | None:
+    found = ids_that_failed(out)
+    if not found:
+        terminal.say(f"ringhil: --last-failed: nothing that has failed is kept in {out}: all is played", err=True)
+    return found or None
+
+
+def _leaves_out(selection: Selection, files: Sequence[Path]) -> None:
+    """Raises VerifyError for a word that was to leave something out, and doesn't."""
+    idle_words = selection.useless(names(files)) if selection.patterns else ()
+    if idle_words:
+        words = " ".join(f"--select {shlex.quote(word)}" for word in idle_words)
+        raise VerifyError(f"{words}: nothing is left out by that; --list prints the names of all variants")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.absolute() == other.absolute()
 
 
 def _on_github() -> bool:

@@ -13,9 +13,11 @@ from ringhil.emulator.campaign.verify.annotations import code_quality, workspace
 from ringhil.emulator.campaign.verify.discover import looks_like_scenario
 from ringhil.emulator.campaign.verify.junit import junit as as_junit
 from ringhil.emulator.campaign.verify.junit import lines
+from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.files import NobodyReadsError
 from ringhil.emulator.front.cli.written import Output, check_apart
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.server.hashes import short
 
 
 class Reports:
@@ -53,8 +55,8 @@ class Reports:
                     self._outputs[path] = self._stack.enter_context(Output(path, wait=wait))
 
 
-_NAMED = 5  # files that are passed over
-MOST = 20  # failing variants that are shown
+_NAMED = 5  # files that are passed over, or variants that are known to fail for one reason
+MOST = 20  # ways to fail that are shown, and variants that are named for each
 
 
 def told_of(paths: Sequence[Path]) -> str:
@@ -64,21 +66,39 @@ def told_of(paths: Sequence[Path]) -> str:
     return f"passed over: {these} no scenario (no top-level key 'server'): {names}"
 
 
+def _named(others: Sequence[Verdict]) -> str:
+    """Those that fail as the one above does, each by its name."""
+    names = ", ".join(verdict.id for verdict in others[:MOST])
+    more = f" and {len(others) - MOST:,} more; --junit and --json have them all" if len(others) > MOST else ""
+    return f"{'does' if len(others) == 1 else f'do {len(others):,} more:'} {names}{more}"
+
+
 def show(report: VerifyReport, console: Console) -> None:
     """A report for people: what failed and how to play it again, then one line."""
-    bad = report.bad()
-    for verdict in bad[:MOST]:
-        mark = "[bold red]FAIL[/]" if verdict.state == VerdictWord.FAIL else "[bold yellow]ERROR[/]"
-        console.print(f"{mark} {escape(verdict.id)}", soft_wrap=True)
-        for line in lines(verdict):
+    bad, sorts = report.bad(), report.sorts()
+    for _, verdicts in sorts[:MOST]:
+        first, *others = verdicts
+        mark = "[bold red]FAIL[/]" if first.state == VerdictWord.FAIL else "[bold yellow]ERROR[/]"
+        console.print(f"{mark} {escape(first.id)}", soft_wrap=True)
+        for line in lines(first):
             console.print(f"  {line}", markup=False, soft_wrap=True)
-    if len(bad) > MOST:
-        console.print(f"... and {len(bad) - MOST:,} more; --junit and --json have them all")
-    sorts = report.sorts()
+        if others:
+            console.print(f"  so {_named(others)}", markup=False, soft_wrap=True)
     if len(bad) > 1:
         console.print(f"{len(bad):,} did not pass, in {len(sorts):,} way{'' if len(sorts) == 1 else 's'}:")
         for sort, verdicts in sorts[:MOST]:
             console.print(f"  {len(verdicts):,} x {sort}", markup=False, soft_wrap=True)
+        if len(sorts) > MOST:
+            console.print(f"  ... and {len(sorts) - MOST:,} more ways; --junit and --json have them all")
+    for why in dict.fromkeys(verdict.known for verdict in report.known):
+        mine = [verdict for verdict in report.known if verdict.known == why]
+        names = ", ".join(verdict.id for verdict in mine[:_NAMED]) + (", ..." if len(mine) > _NAMED else "")
+        count = f"{len(mine):,} variants, " if len(mine) > 1 else ""
+        console.print(f"known to fail: {count}{escape(names)}: {escape(why)}", soft_wrap=True)
+    for text in report.stale:
+        console.print(f"[bold red]FAIL[/] {escape(text)}", soft_wrap=True)
+    for text in report.idle:
+        console.print(f"known, and {escape(text)}", soft_wrap=True)
     never = report.never_judged()
     for file, text in never[:MOST]:
         console.print(f"[yellow]not judged:[/] {escape(file.as_posix())}: {escape(text)}", soft_wrap=True)
@@ -86,5 +106,7 @@ def show(report: VerifyReport, console: Console) -> None:
         console.print(f"... and {len(never) - MOST:,} more; --json has them all")
     if report.passed_over:
         console.print(told_of(report.passed_over), markup=False, soft_wrap=True)
+    if bad:
+        console.print(f"ringhil {report.version}: {short(report.hashes)}", markup=False, soft_wrap=True)
     colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
     console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)

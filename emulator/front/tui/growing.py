@@ -69,7 +69,7 @@ def _play(
     try:
         run = Run(scenario, library, firmware=firmware)
         try:
-            with RunRecorder(path, run, firmware=firmware.given, batch=_BATCH) as recorder:
+            with RunRecorder(path, run, firmware=firmware.given, choice=firmware, batch=_BATCH) as recorder:
                 line.send(None)
                 recorder.end(run.run())
         finally:

@@ -52,10 +52,10 @@ class Units:
         return _within(size // (self.page * _KIB), 0, _MOST)
 
     def cycles(self, text: str) -> int | None:
-        """Of microseconds, in fours; None: `default`."""
+        """Of microseconds that are whole cycles, as in a file, in fours; None: `default`."""
         if text == DEFAULT:
             return None
-        if _TIME.fullmatch(text) is None:
+        if _TIME.fullmatch(text) is None or Decimal(text) * 1000 % self.cycle:
             raise refused(errno.EINVAL)
         return _within(int(Decimal(text) * 1000) // self.cycle // _STEP * _STEP, _SHORTEST, _MOST)
 

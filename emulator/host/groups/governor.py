@@ -7,7 +7,7 @@ others are raised; a new context waits for that. So it holds in the GPU, at ever
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ringhil.emulator.card_port import CardPort
@@ -33,9 +33,10 @@ class Terms:
 @dataclass(eq=False, slots=True)
 class Context:
     """`terms`: those that the GPU has confirmed, None: it isn't there yet. `asked`: those that are on their way.
-    `held`: pages, as the GPU has said last; `used`: since it was created, as that has said. `before`: what of it its
-    group has been told of, or is another one's. `first`: the command that creates it, until it is sent; `later`: what
-    waits for that, or for the end of one that is `leaving`, or may have gone."""
+    `held`: pages, as the GPU has said last; `used`: since it was created, as that has said; `launches`: cycles that its
+    launches had which are over. `before`: what of it its group has been told of, or is another one's. `first`: the
+    command that creates it, until it is sent; `later`: what waits for that, or for the end of one that is `leaving`, or
+    may have gone."""
 
     place: ContextRef
     member: GroupMember
@@ -45,6 +46,7 @@ class Context:
     asked: Terms | None = None
     held: int = 0
     used: Used = field(default_factory=Used)
+    launches: int = 0
     before: Used = field(default_factory=Used)
     later: list[tuple[Command, Then]] = field(default_factory=list)
     leaving: bool = False
@@ -196,8 +198,10 @@ class Governor:
 
     def used(self, context: Context, run: Reply, counts: Reply) -> None:
         """A GPU has answered what a context has used. It is kept: one that is lost says nothing any more."""
-        if run.done and counts.done and run.digest >= context.used.run:
-            context.used = Used(run.digest, counts.high, counts.low)
+        if run.done and counts.done:
+            had = context.used
+            found = (run.digest, had.run), (counts.high, had.switches), (counts.low, had.refused)
+            context.used = Used(*map(max, found))  # an answer may have been overtaken by a later one
 
     def _account(self, context: Context) -> None:
         """From now on it uses for another group, or for none. What is known is told its group now, the rest when the
@@ -300,6 +304,9 @@ class Governor:
         held, compute = context.held, command.compute
         if answer.done and (compute in _HOLDING or (compute is Compute.QUERY and command.amount == Query.MEMORY.code)):
             context.held = answer.high
+        if compute is Compute.LAUNCH:  # what its end says is known when the GPU is lost before anybody asks it
+            context.launches += answer.cycles
+            context.used = replace(context.used, run=max(context.used.run, context.launches))
         # A process may try to configure its context, too: the GPU refuses that, and it says nothing of the terms.
         given = compute is Compute.CREATE or (compute is Compute.CONFIGURE and command.key == MANAGER)
         if given:

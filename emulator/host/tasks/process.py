@@ -48,12 +48,13 @@ class Process:
 
 class TaskPort(CardPort):
     """Another port, whose plans are counted. Whatever a task waits for, time or an answer, has one: a task that hasn't
-    ended and has none `pending` waits for ever. It takes no mail."""
+    ended and has none `pending` waits for ever. `on_act` is called when one was carried out. It takes no mail."""
 
     def __init__(self, port: CardPort) -> None:
         super().__init__()
         self._port = port
         self.pending = 0
+        self.on_act: Callable[[], None] = lambda: None
 
     @property
     def now(self) -> int:
@@ -66,6 +67,7 @@ class TaskPort(CardPort):
     def _act(self, act: Callable[[], None]) -> None:
         self.pending -= 1
         act()
+        self.on_act()
 
     def send(self, cell: int, frames: Sequence[bytes]) -> None:
         self._port.send(cell, frames)

@@ -11,38 +11,66 @@ from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol.registers import PowerState
 
 _WORD = 32
+_COUNTED = ("energy", "busy")
+
+
+@dataclass(frozen=True)
+class TakenByWork:
+    """What a GPU had taken in the `cycle` in which all work of the run was done: `energy` in units, and the cycles that
+    its engine had run."""
+
+    cycle: int
+    energy: int
+    busy: int
 
 
 @dataclass(frozen=True)
 class PowerOutcome:
     """Of one GPU at the end of a run: its power state, the energy that it has taken, in units, and the cycles that its
-    engine has run."""
+    engine has run. `until_done`: the same when all work was done; None: there was none, or it wasn't. A run goes on for
+    a while after that, at least until a census is over: what the work has taken doesn't depend on it."""
 
     state: str
     energy: int
     busy: int
+    until_done: TakenByWork | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As `ringhil run --json` has it."""
         return asdict(self)
 
 
-def power_outcomes(server: Server, wiring: Wiring, engine: Engine) -> dict[str, PowerOutcome]:
-    """By name, of those GPUs of whose type the file says something."""
+def power_outcomes(
+    server: Server, wiring: Wiring, engine: Engine, until_done: Mapping[str, TakenByWork]
+) -> dict[str, PowerOutcome]:
+    """By name, of those GPUs of whose type the file says something. `until_done`: by name as well."""
     found = {}
-    for number, card in enumerate(server.cards):
-        for gpu, kind in enumerate(card.types):
-            if power_of(server.power, kind) != GpuPower():
-                cell = wiring.cell(number, gpu)
-                found[str(wiring.gpu_of(cell))] = _read(engine, cell)
+    for gpu, cell in _metered(server, wiring):
+        state = str(PowerState.of(engine.peek(cell, "power_state")))
+        energy, busy = (_both(engine, cell, name) for name in _COUNTED)
+        found[gpu] = PowerOutcome(state, energy, busy, until_done.get(gpu))
     return found
 
 
-def _read(engine: Engine, cell: int) -> PowerOutcome:
-    def both(name: str) -> int:
-        return engine.peek(cell, f"{name}_high") << _WORD | engine.peek(cell, f"{name}_low")
+def taken_now(server: Server, wiring: Wiring, engine: Engine, cycle: int) -> dict[str, TakenByWork]:
+    """By name, of the same GPUs."""
+    cells = _metered(server, wiring)
+    return {gpu: TakenByWork(cycle, *(_both(engine, cell, name) for name in _COUNTED)) for gpu, cell in cells}
 
-    return PowerOutcome(str(PowerState.of(engine.peek(cell, "power_state"))), both("energy"), both("busy"))
+
+def _metered(server: Server, wiring: Wiring) -> list[tuple[str, int]]:
+    """Names and cells."""
+    cells = [
+        wiring.cell(number, gpu)
+        for number, card in enumerate(server.cards)
+        for gpu, kind in enumerate(card.types)
+        if power_of(server.power, kind) != GpuPower()
+    ]
+    return [(str(wiring.gpu_of(cell)), cell) for cell in cells]
+
+
+def _both(engine: Engine, cell: int, name: str) -> int:
+    return engine.peek(cell, f"{name}_high") << _WORD | engine.peek(cell, f"{name}_low")
 
 
 _KIB = 1024  # bytes

@@ -1,8 +1,9 @@
 """How the tasks that followed one another on a GPU fared, in the units of the file (W7)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from ringhil.emulator.host.switching.plan import SwitchPlan
@@ -14,13 +15,15 @@ from ringhil.emulator.scenario.file.switching import MIB
 
 _MS = 10**6  # nanoseconds
 _KIB = 1024  # bytes
+_MOST_OF, _HUNDRED = 95, 100
 
 
 @dataclass(frozen=True)
 class RequestOutcome:
     """One request. Milliseconds since the cards were counted: `wanted`, first launch (`began`), end of the last one
     (`ended`). `ran_ms`: what it had of the engine, as the GPU says, on the GPU that it was on last; `attempts` to begin
-    it; `stops`: how often it was stopped for another one."""
+    it; `stops`: how often it was stopped for another one. `slowdown`: how many times as long it took, from when it came
+    to its end, as `ran_ms`, which it would take on an empty GPU that has its model; None: it isn't over."""
 
     task: str
     gpu: str | None
@@ -32,13 +35,15 @@ class RequestOutcome:
     ran_ms: float
     attempts: int
     stops: int
+    slowdown: float | None = None
 
 
 @dataclass(frozen=True)
 class SwitchOutcome:
     """From one request's turn to the next. From the one's end (`since_ms`), or from when the other came, if that was
     later, `startup_ms`: until the other's first launch; `overhead_ms`: all the time until the other's end (`until_ms`)
-    in which the engine worked for no task."""
+    in which the engine worked for no task. The other's turn `began_ms`, and it had waited `waited_ms` for it: since it
+    came, or since it was stopped (`resumed`)."""
 
     before: str
     after: str
@@ -46,6 +51,28 @@ class SwitchOutcome:
     until_ms: float
     startup_ms: float
     overhead_ms: float
+    began_ms: float
+    waited_ms: float
+    resumed: bool = False
+
+
+@dataclass(frozen=True)
+class SwitchFigures:
+    """Of `count` values the middle one, that which 95 of 100 don't exceed, and the largest; None of none."""
+
+    count: int
+    median: float | None
+    p95: float | None
+    most: float | None
+
+
+def figures(values: Sequence[float]) -> SwitchFigures:
+    """Returns them."""
+    if not values:
+        return SwitchFigures(0, None, None, None)
+    ordered = sorted(values)
+    most_of = ordered[-(-_MOST_OF * len(ordered) // _HUNDRED) - 1]
+    return SwitchFigures(len(ordered), round(median(ordered), 6), most_of, ordered[-1])
 
 
 @dataclass(frozen=True)
@@ -66,7 +93,7 @@ class SwitchingOutcome:
     """One policy. `overhead_ms`: of a switch on the average; `utilisation`: share of the time from the first launch to
     the last one's end in which the engine worked for a task, as the answers to launches say; `latency_ms`: from when a
     request of inference came to its end, on the average. `memory`: most bytes that were held on a GPU; `held`: for each
-    GPU the bytes from a time in ms on. `broken`: what must never be."""
+    GPU the bytes from a time in ms on. `figures`: by what they are of. `broken`: what must never be."""
 
     policy: str
     overhead_ms: float | None
@@ -79,6 +106,7 @@ class SwitchingOutcome:
     phases: tuple[PhaseOutcome, ...]
     held: dict[str, tuple[tuple[float, int], ...]]
     broken: tuple[str, ...]
+    figures: dict[str, SwitchFigures] = field(default_factory=dict)
 
     @property
     def refused(self) -> int:
@@ -126,6 +154,7 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
             ran_ms=ms(r.ran),
             attempts=r.attempts,
             stops=len(r.stops),
+            slowdown=round((r.ended - r.wanted) / r.ran, 6) if r.ended is not None and r.ran else None,
         )
         for r in evidence.reports
     )
@@ -137,22 +166,24 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
             until_ms=time(each.over),
             startup_ms=ms(each.startup),
             overhead_ms=ms(max(0, each.idle)),
+            began_ms=time(each.began),
+            waited_ms=ms(each.waited),
+            resumed=each.resumed,
         )
         for each in _switches(switching.policy, evidence.reports)
     )
     page = switching.page * _KIB
+    asked = [
+        (ms(r.ended - r.wanted), outcome.slowdown)
+        for wanted, r, outcome in zip(evidence.plan.requests, evidence.reports, requests, strict=True)
+        if r.ended is not None and not wanted.task.training
+    ]
     return SwitchingOutcome(
         policy=switching.policy,
         overhead_ms=_mean([s.overhead_ms for s in switches]),
         startup_ms=_mean([s.startup_ms for s in switches]),
         utilisation=_utilisation(evidence.spans),
-        latency_ms=_mean(
-            [
-                ms(r.ended - r.wanted)
-                for wanted, r in zip(evidence.plan.requests, evidence.reports, strict=True)
-                if r.ended is not None and not wanted.task.training
-            ]
-        ),
+        latency_ms=_mean([latency for latency, _ in asked]),
         memory=max((pages for changes in evidence.held for _, pages in changes), default=0) * page,
         requests=requests,
         switches=switches,
@@ -165,12 +196,21 @@ def switching_outcome(switching: TaskSwitching, evidence: SwitchingEvidence) -> 
             for gpu, changes in zip(gpus, evidence.held, strict=True)
         },
         broken=(*_broken(switching.policy, evidence), *_off_presets(switching, evidence)),
+        figures={
+            "overhead_ms": figures([s.overhead_ms for s in switches]),
+            "startup_ms": figures([s.startup_ms for s in switches]),
+            "asking_waits_ms": figures([s.waited_ms for s in switches if not s.resumed]),
+            "stopped_waits_ms": figures([s.waited_ms for s in switches if s.resumed]),
+            "latency_ms": figures([latency for latency, _ in asked]),
+            "slowdown": figures([slowdown for _, slowdown in asked if slowdown is not None]),
+        },
     )
 
 
 @dataclass(frozen=True)
 class _Switch:
-    """Cycles. `ended`: that turn of `before`, `over`: that of `after`; `beside`: another one was under way between."""
+    """Cycles. `ended`: that turn of `before`, `over`: that of `after`, which `began` when it had `waited` since it
+    came or was stopped (`resumed`); `beside`: another one was under way between."""
 
     before: RequestReport
     after: RequestReport
@@ -179,6 +219,9 @@ class _Switch:
     startup: int
     idle: int
     beside: bool
+    began: int
+    waited: int
+    resumed: bool
 
 
 def _switches(policy: str, reports: Sequence[RequestReport]) -> list[_Switch]:
@@ -196,7 +239,10 @@ def _switches(policy: str, reports: Sequence[RequestReport]) -> list[_Switch]:
         had = before.ahead if last.gpu == turn.gpu else 0  # else it was lost, and is done again
         idle = turn.ended - since - turn.ran - after.ahead + had
         startup = max(0, turn.began - comes)
-        found.append(_Switch(before, after, last.ended, turn.ended, startup, idle, bool(others)))
+        stops = [stop.ended for stop in after.stops if stop.ended <= turn.began]
+        waited = max(0, turn.began - max([after.wanted, *stops]))
+        tell = (last.ended, turn.ended, startup, idle, bool(others), turn.began, waited, bool(stops))
+        found.append(_Switch(before, after, *tell))
     return found
 
 

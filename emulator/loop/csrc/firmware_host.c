@@ -1,14 +1,16 @@
 /*
  * Runs a GPU's firmware, a library with the functions of ringhil_firmware.h, in a process of its own.
  *
- *     firmware_host LIBRARY MOST_STATE ROOM SOCKET
+ *     firmware_host LIBRARY MOST_STATE ROOM SOCKET [gdb]
  *
- * SOCKET is a descriptor. Numbers are little-endian. What comes is 4 bytes of length and a request; or, with a
+ * SOCKET is a descriptor; gdb: any debugger may attach. Numbers are little-endian. What comes is 4 bytes of length and a request; or, with a
  * descriptor, 4 bytes that don't count: then this process forks, and the new one serves that descriptor, with all that
- * is in memory. What goes is a letter, 4 bytes of length, and
+ * is in memory. Where the most significant byte of the length is 1, it is a look at the memory: 1 byte, 0 the state, 1 the
+ * library; 8 bytes offset, 4 bytes number. What goes is a letter, 4 bytes of length, and
  *
- *     H  8 bytes, the size of a state: a process is ready
+ *     H  8 bytes, the size of a state, 4 bytes process id: a process is ready
  *     A  an answer
+ *     M  what is in the memory there; nothing: it can't be read
  *     N  8 bytes: what was returned instead of an answer's length
  *     T  a text: why the library can't be used
  *     C  it was struck: 4 bytes signal, 1 byte step (LOAD, SIZE, ANSWER), 8 bytes for each place in the library
@@ -34,6 +36,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -41,10 +44,11 @@
 enum step { LOAD, SIZE, ANSWER };
 
 #define HEAD 4u
+#define LOOK 13u
 #define PLACES 16
 #define FRAMES 64
 
-static int line;
+static int line, debugged;
 static int first = 1; /* the process from which all others are forked: it stays until they have gone */
 static volatile sig_atomic_t step = LOAD, struck_before;
 static pthread_t worker;
@@ -189,8 +193,9 @@ static void prepare(void) {
 typedef size_t (*answer_of)(void *, const uint8_t *, size_t, uint8_t *, size_t);
 
 static void ready(size_t size) {
-    uint8_t said_[8];
-    put(said_, size, sizeof said_);
+    uint8_t said_[12];
+    put(said_, size, 8);
+    put(said_ + 8, (uint64_t)getpid(), 4);
     say('H', said_, sizeof said_);
 }
 
@@ -200,6 +205,8 @@ static void become(int other, size_t size) {
         close(line);
         line = other;
         first = 0;
+        if (debugged)
+            prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* a process of the same user: it is no child of the debugger's */
         watched();
         ready(size);
     } else
@@ -223,6 +230,28 @@ static ssize_t came(uint8_t *into, size_t most, int *other) {
     if (with && with->cmsg_type == SCM_RIGHTS)
         memcpy(other, CMSG_DATA(with), sizeof *other);
     return got;
+}
+
+static uint64_t get(const uint8_t *at, size_t bytes) {
+    uint64_t value = 0;
+    while (bytes--)
+        value = value << 8 | at[bytes];
+    return value;
+}
+
+/* By a system call: what isn't there is an error of that, and no crash. */
+static void look(const uint8_t *asked, uint8_t *state, size_t size, uint8_t *reply, size_t room) {
+    uint64_t offset = get(asked + 1, 8), number = get(asked + 9, 4);
+    uint64_t most = asked[0] ? to - base : size;
+    ssize_t got = 0;
+    if (number <= room && offset <= most && number <= most - offset) {
+        void *at = asked[0] ? (void *)(base + offset) : state + offset;
+        struct iovec there = {at, number}, into = {reply + 5, number};
+        got = process_vm_readv(getpid(), &into, 1, &there, 1, 0);
+    }
+    size_t length = got == (ssize_t)number ? number : 0;
+    head(reply, 'M', length);
+    said(reply, 5 + length);
 }
 
 static void serve(answer_of answer, size_t size, size_t room) {
@@ -250,6 +279,10 @@ static void serve(answer_of answer, size_t size, size_t room) {
             if (length > room)
                 _exit(1);
         } while (have < HEAD || have < HEAD + length);
+        if (request[3] == 1 && length == LOOK) {
+            look(request + HEAD, state, size, reply, room);
+            continue;
+        }
         length = answer(state, request + HEAD, length, reply + 5, room);
         if (!length || length > room) {
             uint8_t wrong[8];
@@ -281,10 +314,11 @@ static void unusable(const char *why) {
 }
 
 int main(int count, char **words) {
-    if (count != 5)
+    if (count != 5 && count != 6)
         return 2;
     unsigned long long most = strtoull(words[2], NULL, 10), room = strtoull(words[3], NULL, 10);
     line = atoi(words[4]);
+    debugged = count == 6;
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* of forks of forks, too: none stays a zombie where nobody waits for orphans */
     dup2(2, 1); /* what it prints is nobody's document */
     prepare();

@@ -6,7 +6,14 @@
 
 #include "nvml_types.h"
 
-enum { RVM_VERSION = 1, RVM_MAGIC = 0x314D5652, RVM_MOST = 32 };
+#define SHOWN __attribute__((visibility("default")))
+#define MUST(call)                                  \
+  do {                                              \
+    nvmlReturn_t done_ = (call);                    \
+    if (done_ != NVML_SUCCESS) return done_;        \
+  } while (0)
+
+enum { RVM_VERSION = 2, RVM_MAGIC = 0x314D5652, RVM_MOST = 32 };
 
 enum rvm_asked {
   RVM_HELLO = 1,
@@ -20,10 +27,11 @@ enum rvm_asked {
   RVM_UTILISATION,
   RVM_PROCESSES,
   RVM_PROCESS_NAME,
-  RVM_METER
+  RVM_METER,
+  RVM_ARCHITECTURE = 14 /* after one that only ringhil asks */
 };
 
-enum rvm_meter { RVM_POWER = 1, RVM_ENERGY, RVM_TEMPERATURE, RVM_PERFORMANCE };
+enum rvm_meter { RVM_POWER = 1, RVM_ENERGY, RVM_TEMPERATURE, RVM_PERFORMANCE, RVM_POWER_NOW, RVM_POWER_LIMIT };
 
 struct rvm_request {
   uint32_t magic, what, gpu, number;

@@ -1,18 +1,13 @@
-/* NVML's functions that have answers, and those that say that there is none. */
+/* NVML's functions that have answers. Those that say that there is none are in `unsupported.c`. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "asking.h"
 
-#define SHOWN __attribute__((visibility("default")))
 #define NEEDS(condition)                                   \
   do {                                                     \
     if (!(condition)) return NVML_ERROR_INVALID_ARGUMENT;  \
-  } while (0)
-#define MUST(call)                                  \
-  do {                                              \
-    nvmlReturn_t done_ = (call);                    \
-    if (done_ != NVML_SUCCESS) return done_;        \
   } while (0)
 /* The second name of a function that is the same. */
 #define ALSO(name, of, ...) SHOWN nvmlReturn_t name(__VA_ARGS__) __attribute__((alias(#of)))
@@ -162,13 +157,14 @@ SHOWN nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_v1_t *p
 
 /* ----------------------------------------------------------------------------------------------------- their values */
 
+/* Here what is reserved counts as used. */
 SHOWN nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory) {
   struct rvm_answer answer;
   NEEDS(memory);
   MUST(rvm_ask_of(device, RVM_MEMORY, 0, &answer));
   memory->total = answer.as.values[0];
   memory->free = answer.as.values[1];
-  memory->used = answer.as.values[2];
+  memory->used = answer.as.values[2] + answer.as.values[3];
   return NVML_SUCCESS;
 }
 
@@ -288,11 +284,32 @@ SHOWN nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *po
   return NVML_SUCCESS;
 }
 
+/* Nothing limits it below what it takes at most. */
+SHOWN nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *limit) {
+  unsigned long long value;
+  NEEDS(limit);
+  MUST(metered(device, RVM_POWER_LIMIT, &value));
+  *limit = (unsigned int)value;
+  return NVML_SUCCESS;
+}
+ALSO(nvmlDeviceGetPowerManagementLimit, nvmlDeviceGetEnforcedPowerLimit, nvmlDevice_t device, unsigned int *limit);
+ALSO(nvmlDeviceGetPowerManagementDefaultLimit, nvmlDeviceGetEnforcedPowerLimit, nvmlDevice_t device,
+     unsigned int *limit);
+
 SHOWN nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, int sensor, unsigned int *temperature) {
   unsigned long long value;
   NEEDS(temperature && sensor == 0);
   MUST(metered(device, RVM_TEMPERATURE, &value));
   *temperature = (unsigned int)value;
+  return NVML_SUCCESS;
+}
+
+SHOWN nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_v1_t *temperature) {
+  unsigned int value;
+  NEEDS(temperature);
+  if (temperature->version != (1U << 24 | sizeof *temperature)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  MUST(nvmlDeviceGetTemperature(device, temperature->sensor, &value));
+  temperature->temperature = (int)value;
   return NVML_SUCCESS;
 }
 
@@ -308,54 +325,63 @@ SHOWN nvmlReturn_t nvmlDeviceGetPowerState(nvmlDevice_t device, unsigned int *st
   return nvmlDeviceGetPerformanceState(device, state);
 }
 
-/* ------------------------------------------------------------------------------------------------------ not modelled */
-
-/* Whatever else it is asked for: the device is looked up all the same. */
-#define NOTHING(name)                               \
-  SHOWN nvmlReturn_t name(nvmlDevice_t device);     \
-  SHOWN nvmlReturn_t name(nvmlDevice_t device) {    \
-    struct rvm_answer answer;                       \
-    MUST(rvm_ask_of(device, RVM_GPU, 0, &answer));  \
-    return NVML_ERROR_NOT_SUPPORTED;                \
+/* Each field has a status of its own. A scope is another part of the board than the GPU, as its memory. */
+static nvmlReturn_t field(nvmlDevice_t device, nvmlFieldValue_t *it) {
+  static const struct {
+    unsigned int id;
+    enum rvm_meter meter;
+    int type;
+  } known[] = {
+      {83, RVM_ENERGY, NVML_UNSIGNED_LONG_LONG},       {191, RVM_ENERGY, NVML_UNSIGNED_LONG_LONG},
+      {185, RVM_POWER, NVML_UNSIGNED_INT},             {186, RVM_POWER_NOW, NVML_UNSIGNED_INT},
+      {188, RVM_POWER_LIMIT, NVML_UNSIGNED_INT},       {189, RVM_POWER_LIMIT, NVML_UNSIGNED_INT},
+      {190, RVM_POWER_LIMIT, NVML_UNSIGNED_INT},
+  };
+  for (unsigned int i = 0; i < sizeof known / sizeof *known; i++) {
+    unsigned long long value;
+    if (known[i].id != it->id || it->scope) continue;
+    MUST(metered(device, known[i].meter, &value));
+    it->type = known[i].type;
+    if (it->type == NVML_UNSIGNED_INT)
+      it->value.whole = (unsigned int)value;
+    else
+      it->value.large = value;
+    return NVML_SUCCESS;
   }
+  return NVML_ERROR_NOT_SUPPORTED;
+}
 
-NOTHING(nvmlDeviceGetApplicationsClock)
-NOTHING(nvmlDeviceGetBAR1MemoryInfo)
-NOTHING(nvmlDeviceGetBoardPartNumber)
-NOTHING(nvmlDeviceGetBrand)
-NOTHING(nvmlDeviceGetClock)
-NOTHING(nvmlDeviceGetClockInfo)
-NOTHING(nvmlDeviceGetComputeMode)
-NOTHING(nvmlDeviceGetCudaComputeCapability)
-NOTHING(nvmlDeviceGetCurrPcieLinkGeneration)
-NOTHING(nvmlDeviceGetCurrPcieLinkWidth)
-NOTHING(nvmlDeviceGetCurrentClocksThrottleReasons)
-NOTHING(nvmlDeviceGetDecoderUtilization)
-NOTHING(nvmlDeviceGetDetailedEccErrors)
-NOTHING(nvmlDeviceGetDisplayActive)
-NOTHING(nvmlDeviceGetDisplayMode)
-NOTHING(nvmlDeviceGetDriverModel)
-NOTHING(nvmlDeviceGetDriverModel_v2)
-NOTHING(nvmlDeviceGetEccMode)
-NOTHING(nvmlDeviceGetEncoderUtilization)
-NOTHING(nvmlDeviceGetEnforcedPowerLimit)
-NOTHING(nvmlDeviceGetFanSpeed)
-NOTHING(nvmlDeviceGetFanSpeed_v2)
-NOTHING(nvmlDeviceGetFieldValues)
-NOTHING(nvmlDeviceGetMaxClockInfo)
-NOTHING(nvmlDeviceGetMaxPcieLinkGeneration)
-NOTHING(nvmlDeviceGetMaxPcieLinkWidth)
-NOTHING(nvmlDeviceGetMemoryErrorCounter)
-NOTHING(nvmlDeviceGetMigMode)
-NOTHING(nvmlDeviceGetMinorNumber)
-NOTHING(nvmlDeviceGetNumFans)
-NOTHING(nvmlDeviceGetNvLinkState)
-NOTHING(nvmlDeviceGetPcieThroughput)
-NOTHING(nvmlDeviceGetPersistenceMode)
-NOTHING(nvmlDeviceGetPowerManagementDefaultLimit)
-NOTHING(nvmlDeviceGetPowerManagementLimit)
-NOTHING(nvmlDeviceGetPowerManagementLimitConstraints)
-NOTHING(nvmlDeviceGetPowerManagementMode)
-NOTHING(nvmlDeviceGetTemperatureThreshold)
-NOTHING(nvmlDeviceGetTotalEccErrors)
-NOTHING(nvmlDeviceGetVbiosVersion)
+SHOWN nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values) {
+  struct rvm_answer answer;
+  struct timespec now;
+  NEEDS(values && count > 0);
+  MUST(rvm_ask_of(device, RVM_GPU, 0, &answer));
+  for (int i = 0; i < count; i++) {
+    memset(&values[i].value, 0, sizeof values[i].value);
+    values[i].status = field(device, &values[i]);
+    clock_gettime(CLOCK_REALTIME, &now);
+    values[i].stamp = now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+    values[i].latency = 0;
+  }
+  return NVML_SUCCESS;
+}
+
+/* ----------------------------------------------------------------------------------------------------- what it is */
+
+SHOWN nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, unsigned int *architecture) {
+  struct rvm_answer answer;
+  NEEDS(architecture);
+  MUST(rvm_ask_of(device, RVM_ARCHITECTURE, 0, &answer));
+  *architecture = (unsigned int)answer.as.values[0];
+  return NVML_SUCCESS;
+}
+
+/* No GPU is divided, and each may have several contexts, which is the default mode: both are 0. */
+SHOWN nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned int *divided) {
+  struct rvm_answer answer;
+  NEEDS(divided);
+  MUST(rvm_ask_of(device, RVM_GPU, 0, &answer));
+  *divided = 0;
+  return NVML_SUCCESS;
+}
+ALSO(nvmlDeviceGetComputeMode, nvmlDeviceIsMigDeviceHandle, nvmlDevice_t device, unsigned int *mode);

@@ -34,6 +34,25 @@ typedef struct {
 } nvmlUtilization_t;
 
 typedef struct {
+  unsigned int version;
+  int sensor, temperature;
+} nvmlTemperature_v1_t;
+
+enum { NVML_UNSIGNED_INT = 1, NVML_UNSIGNED_LONG_LONG = 3 };
+
+/* `stamp` and `latency`: microseconds. */
+typedef struct {
+  unsigned int id, scope;
+  long long stamp, latency;
+  int type;
+  nvmlReturn_t status;
+  union {
+    unsigned int whole;
+    unsigned long long large;
+  } value;
+} nvmlFieldValue_t;
+
+typedef struct {
   unsigned int pid;
   unsigned long long used;
 } nvmlProcessInfo_v1_t;

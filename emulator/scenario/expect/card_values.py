@@ -47,7 +47,7 @@ class CardValue(CardCheck, Generic[Value]):
     def differs(self, found: Findings) -> str | None:
         """The value found where it is another one."""
         value = self.found(found)
-        return None if value == self.expected else f"{self.KEY} {value}"
+        return None if value == self.expected else f"{self.KEY} {str(value).lower()}"
 
 
 @dataclass(frozen=True)

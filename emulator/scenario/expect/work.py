@@ -149,7 +149,7 @@ class ShareIs(Check):
         units = found.share(self.card) if self.gpu is None else found.sent(self.gpu)
         if self.fewest <= units <= self.most:
             return None
-        return f"share of {self.gpu or self.card} {units}"
+        return f"share of {self.gpu or f'card {self.card}'} {units}"
 
     def renumbered(self, new: Renumbering) -> "ShareIs | None":
         """The GPU by its new number."""

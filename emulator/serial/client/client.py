@@ -31,6 +31,7 @@ from ringhil.protocol.wire import Port
 TRIES = 4
 _COUNTING = 10.0  # seconds for a census
 _MOST_EVENTS = 10_000  # kept for whoever asks later; the oldest go
+_MEASURED = 0.5  # seconds in which a ring's speed is measured
 _SHOWN = 24  # bytes of nonsense in a message
 R = TypeVar("R", bound=m.Message)
 
@@ -138,6 +139,17 @@ class CardClient:
     def now(self) -> int:
         """Returns the card's present cycle."""
         return self._ask(m.TimeRequest(self._next()), m.TimeReply).now
+
+    def kept(self, seconds: float = _MEASURED) -> float | None:
+        """Returns how much of its clock the ring keeps, 1 for all of it, measured for so many seconds. None: its cycles
+        keep to no clock. Raises CardError."""
+        if Capability.PACED.name.lower() not in self.info.capabilities or not self.info.clock:
+            return None
+        began, first = self._time(), self.now()
+        coming = [*self.events(seconds)]
+        took, cycles = self._time() - began, self.now() - first
+        self._events.extendleft(reversed(coming))  # they are for who asks later
+        return cycles / took / self.info.clock if took > 0 else None
 
     def read(self, gpu: int, register: str | int) -> int:
         """Returns the value of a register of a GPU's node, by name or address. Raises CardError, and RefusedError."""

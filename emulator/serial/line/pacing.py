@@ -9,7 +9,8 @@ _CATCHES_UP = 1.0  # seconds
 
 class Pacing:
     """Says how far a ring of `clock` cycles a second should be. Time begins with `begin`, or with the first cycle that
-    is waited for."""
+    is waited for. `behind`: seconds that the ring was late when `due` was asked last, those included that are not
+    caught up."""
 
     def __init__(
         self,
@@ -20,6 +21,7 @@ class Pacing:
         self.clock, self._monotonic, self._sleep = clock, monotonic, sleep
         self._began: float | None = None  # in seconds, with cycle `_from`
         self._from = 0
+        self._lost = self.behind = 0.0
 
     def begin(self, cycle: int) -> None:
         """Takes this moment as that of `cycle`."""
@@ -31,7 +33,9 @@ class Pacing:
         seconds = self._monotonic()
         assert self._began is not None
         due = self._from + int((seconds - self._began) * self.clock)
+        self.behind = self._lost + max(0, due - now) / self.clock
         if due > now + _CATCHES_UP * self.clock:
+            self._lost += (due - now - step) / self.clock
             due = now + step
             self._began, self._from = seconds, due
         return due

@@ -110,6 +110,11 @@ class Serving:
                 self._attend(0 if self._behind else _LOOK, _LOOK)
 
     @property
+    def behind(self) -> float:
+        """Seconds that the ring is behind its clock since the beginning; 0 without a clock."""
+        return 0.0 if self._pacing is None else self._pacing.behind
+
+    @property
     def deserted(self) -> bool:
         """Says that nobody is there, and that nobody can come."""
         return not self._clients and not self._listeners and not self._readers

@@ -13,8 +13,8 @@ def write_json_lines(recording: Recording, path: Path, on_progress: Progress = l
     """The number of messages and events. The file appears when it is whole. Raises RecordingError."""
     about, number = recording.about, 0
     with written(path) as file:
-        head = {"format": FORMAT, "version": VERSION, "name": about.name, "rtl": about.rtl, "gpus": recording.gpus}
-        file.write(_line(head))
+        head = {"format": FORMAT, "version": VERSION, "name": about.name, "rtl": about.rtl, "hashes": about.hashes}
+        file.write(_line({**head, "gpus": recording.gpus}))
         for number, told in enumerate(recording.all(), 1):
             gpu = None if told.cell is None else recording.gpus[told.cell]
             row: dict[str, object] = {"cycle": told.cycle, "gpu": gpu}

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from ringhil.emulator.documents import Document
 
-VERSION = 4
-VERSIONS = (2, 3, 4)  # that are read; the second knew no sessions, the third no samples
+VERSION = 5
+VERSIONS = (2, 3, 4, 5)  # that are read; the second knew no sessions, the third no samples, the fourth no hashes
 APPLICATION = 0x72696E72  # "rinr": says whose file it is
 MAGIC = b"SQLite format 3\0"
 
@@ -74,7 +74,8 @@ class About(Document):
     and whose hardware is outside, as it was written; `changes`: what was done to it besides, in order of time;
     `edited`: the cycle in which firmware's source was exchanged, after which it can't be run again, only read;
     `clock`: of a session with clients, what its ports said of it in Hz, 0: nothing; None: it is none. `samples`: cycles
-    after which monitoring asks the GPUs again what contexts have had of them; None: it doesn't."""
+    after which monitoring asks the GPUs again what contexts have had of them; None: it doesn't. `hashes`: of scenario,
+    RTL and firmware, by name."""
 
     ringhil: Annotated[str, Field(max_length=100)]
     rtl: Annotated[str, Field(max_length=100)]
@@ -86,3 +87,4 @@ class About(Document):
     edited: Annotated[int, Field(ge=0)] | None = None
     clock: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     samples: Annotated[int, Field(ge=1, lt=2**32)] | None = None
+    hashes: Annotated[dict[_Choice, _Choice], Field(max_length=1000)] = Field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Writes the wires of all links as an FST file: one time unit is one cycle.
 
-Scopes: card, GPU, port (p1_tx, p2_tx, host_tx, boundary_tx); in each the 64 data bits and every control bit of the
-link by its name. The same run gives the same file, byte for byte.
+Scopes: card, GPU, port (p1_tx, p2_tx, host_tx, boundary_tx); in each the 64 data bits, every control bit of the link by
+its name, and a text for each channel that says which frame is passing. The same run gives the same file, byte for byte.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,16 @@ from pylibfst import lib
 
 from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.files import AtomicFile, reason_of
+from ringhil.emulator.files import AtomicFile, is_stream, reason_of, write_whole
 from ringhil.emulator.trace.waves.disk import check_room, check_whole
+from ringhil.emulator.trace.waves.transactions import (
+    CHANNELS,
+    LinkTransactions,
+    ShownText,
+    emit_text,
+    gtkwave,
+    text_variable,
+)
 from ringhil.protocol import wire
 
 _PORTS = tuple(f"{link}_tx" for link in wire.Link)
@@ -27,7 +35,8 @@ class WaveError(RinghilError, ValueError):
 
 
 class WaveWriter:
-    """Call `drain` after every run of the engine, and `commit` at the end."""
+    """Call `drain` after every run of the engine, and `commit` at the end. Beside the file comes one that has GTKWave
+    show the frames, `*.gtkw`."""
 
     def __init__(self, path: Path, engine: Engine, cards: Sequence[str]) -> None:
         self._path, self._engine = path, engine
@@ -44,15 +53,19 @@ class WaveWriter:
         self._data: list[int] = []
         self._control: list[list[int]] = []
         self._last: list[int] = []  # control bits as they were written last
+        self._gpus: list[tuple[str, int]] = []  # card and number
+        self._frames: list[LinkTransactions] = []
+        self._texts: list[list[int]] = []
         for card, size in zip(cards, engine.topology.rings, strict=True):
             self._scope(card)
             for gpu in range(size):
                 self._scope(f"gpu{gpu}")
                 self._ports()
+                self._gpus.append((card, gpu))
                 lib.fstWriterSetUpscope(self._context)
             lib.fstWriterSetUpscope(self._context)
         try:
-            check_room(len(self._data) * (1 + len(_BITS)), len(self._data) * (64 + len(_BITS)))
+            check_room(len(self._data) * (1 + len(_BITS) + len(CHANNELS)), len(self._data) * (64 + len(_BITS)))
         except OSError as error:
             raise WaveError(f"{path}: cannot be written: {reason_of(error)}") from None
         self._time(0)
@@ -69,6 +82,8 @@ class WaveWriter:
             self._data.append(self._variable("data_flit", 64))
             self._control.append([self._variable(name, 1) for name in _BITS])
             self._last.append(0)
+            self._frames.append(LinkTransactions())
+            self._texts.append([text_variable(self._context, f"{channel}_frame") for channel in CHANNELS])
             lib.fstWriterSetUpscope(self._context)
 
     def _variable(self, name: str, bits: int) -> int:
@@ -82,6 +97,10 @@ class WaveWriter:
 
     def _write(self, place: int, data: int, control: int, *, first: bool = False) -> None:
         lib.fstWriterEmitValueChange64(self._context, self._data[place], 64, data)
+        for variable in self._texts[place] if first else ():
+            emit_text(self._context, variable, "")
+        for channel, text in self._frames[place].step(self._now, data, control):
+            emit_text(self._context, self._texts[place][channel], text)
         changed = 0xFF if first else control ^ self._last[place]
         for bit, variable in enumerate(self._control[place]):
             if changed >> bit & 1:
@@ -102,8 +121,22 @@ class WaveWriter:
         try:
             check_whole(self._file.partial)
             self._file.commit()
+            if not is_stream(self._path):
+                write_whole(self._path.with_suffix(".gtkw"), gtkwave(self._shown(), 1, end=False))
         except OSError as error:
             raise WaveError(f"{self._path}: cannot be written: {reason_of(error)}") from None
+
+    def _shown(self) -> list[tuple[str, list[ShownText]]]:
+        """The texts of each GPU, of links that have carried a frame."""
+        found = []
+        for cell, (card, gpu) in enumerate(self._gpus):
+            texts = [
+                ShownText(f"{card}.gpu{gpu}.{port}.{CHANNELS[channel]}_frame", f"{port} {CHANNELS[channel]}", *span)
+                for place, port in enumerate(_PORTS)
+                for channel, *span in self._frames[len(_PORTS) * cell + place].spans()
+            ]
+            found += [(f"{card}.{gpu}", texts)] if texts else []
+        return found
 
     def _close(self) -> None:
         if self._context:

@@ -12,6 +12,7 @@ everywhere. The file is read as a stream: memory holds the hierarchy and the las
 A variable may get names for its values (`ValueNames`), which viewers show instead of numbers; VCD has none.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from pylibfst import ffi, lib
 from ringhil.emulator.files import AtomicFile, open_input, reason_of
 from ringhil.emulator.trace.waves.disk import check_room, check_whole
 from ringhil.emulator.trace.waves.fst import BESIDE, WaveError
+from ringhil.emulator.trace.waves.transactions import CHANNELS, LinkTransactions, ShownText, emit_text, text_variable
 
 MAX_WIDTH = 2**20  # bits of one variable
 MAX_DEPTH = 1000  # scopes in each other
@@ -47,6 +49,9 @@ _SCOPES = {
     "interface",
     "package",
 }
+_NODE = "u_node"
+_PIN = re.compile(r"(?P<name>(?:p1|p2|host|boundary)_(?:rx|tx))_(?P<part>data|ctl)_[io]")
+CYCLE = 1000  # time units of a bench's VCD, picoseconds
 _REALS = ("real", "realtime")
 _STATES = b"01xzuwlh-"
 
@@ -62,11 +67,13 @@ class ValueNames:
 
 @dataclass(frozen=True)
 class Converted:
-    """What is in the file: variables, value changes written, and its last time in the units of the VCD."""
+    """What is in the file: variables, value changes written, its last time in the units of the VCD, and nodes by their
+    scope, with the paths of the texts that say which frame is passing on each of their links."""
 
     variables: int
     changes: int
     end: int
+    frames: tuple[tuple[str, list[ShownText]], ...] = ()
 
 
 def convert(
@@ -84,7 +91,8 @@ def convert(
     With `start` or `end` (in time units of the VCD, both included) only this window is written; it begins with the
     values that held then. With `rebase` time counts from `start` on. An outermost scope called `shell` isn't written,
     nor are the variables right in it: Verilator puts one around the top module and shows its pins twice. A last line
-    without its end is left out: whoever wrote it was stopped.
+    without its end is left out: whoever wrote it was stopped. In scopes called `u_node`, links get texts that say which
+    frame is passing.
     """
     if end is not None and end < start:
         raise WaveError(f"the window ends at {end:,}; allowed is its start, {start:,}, or later")
@@ -128,7 +136,7 @@ def convert(
             file.commit()
         except OSError as error:
             raise WaveError(f"{fst}: cannot be written: {reason_of(error)}") from None
-    return Converted(converter.variables, converter.written, converter.now)
+    return Converted(converter.variables, converter.written, converter.now, converter.shown())
 
 
 class _Words:
@@ -155,6 +163,19 @@ class _Variable:
 
 
 @dataclass
+class _Link:
+    """One way of a link of a node: `values` are data and control bits, `handles` of its texts."""
+
+    scope: str
+    name: str
+    titles: list[str]
+    handles: list[int]
+    values: list[int] = field(default_factory=lambda: [0, 0])
+    moved: bool = False
+    frames: LinkTransactions = field(default_factory=LinkTransactions)
+
+
+@dataclass
 class _Converter:
     words: _Words
     context: Any
@@ -169,6 +190,10 @@ class _Converter:
     _known: dict[bytes, _Variable] = field(default_factory=dict)
     _stamped: bool = False
     _scopes: list[str] = field(default_factory=list)
+    _links: list["_Link"] = field(default_factory=list)
+    _pins: dict[tuple[str, str], bytes] = field(default_factory=dict)  # of the node whose scope this is
+    _waiting: dict[bytes, list[tuple["_Link", int]]] = field(default_factory=dict)  # by the code of a variable
+    _moved: list["_Link"] = field(default_factory=list)  # in this time
     _tables: dict[tuple[int, int], int] = field(default_factory=dict)  # number of the names, width -> handle
 
     # ------------------------------------------------------------------------------------------------- header
@@ -189,6 +214,8 @@ class _Converter:
             elif word == b"$upscope":
                 if not self._scopes:
                     raise ValueError("found $upscope; allowed is one for each $scope")
+                if self._scopes[-1] == _NODE:
+                    self._texts()
                 if not self._in_shell:
                     lib.fstWriterSetUpscope(self.context)
                 self._scopes.pop()
@@ -221,7 +248,7 @@ class _Converter:
     def room(self) -> tuple[int, int]:
         """Variables that are written, and their bits: a real has 64."""
         widths = [variable.width or 64 for variable in self._known.values() if variable.handle]
-        return len(widths), sum(widths)
+        return len(widths) + sum(len(link.handles) for link in self._links), sum(widths)
 
     @property
     def _in_shell(self) -> bool:
@@ -246,6 +273,42 @@ class _Converter:
         self.variables += 1
         if not alias:
             self._known[code] = _Variable(int(handle), width)
+        pin = _PIN.fullmatch(body[3].decode("ascii", "replace")) if self._scopes[-1:] == [_NODE] else None
+        if pin is not None and width == (8 if pin["part"] == "ctl" else 64):
+            self._pins[pin["name"], pin["part"]] = code
+
+    def _texts(self) -> None:
+        """The scope of a node ends: texts for the frames on its links."""
+        path = ".".join(scope for scope in self._scopes if scope != self.shell)
+        for name in dict.fromkeys(name for name, _ in self._pins):
+            codes = [self._pins.get((name, part)) for part in ("data", "ctl")]
+            if None in codes:
+                continue
+            titles = [f"{name}_{channel}_frame" for channel in CHANNELS]
+            link = _Link(path, name, titles, [text_variable(self.context, title) for title in titles])
+            self._links.append(link)
+            self.variables += len(titles)
+            for place, code in enumerate(codes):
+                self._waiting.setdefault(code or b"", []).append((link, place))
+        self._pins.clear()
+
+    def _frames(self) -> None:
+        """All changes of a time have come."""
+        for link in self._moved:
+            link.moved = False
+            for place, text in link.frames.step(self.now // CYCLE, *link.values):
+                emit_text(self.context, link.handles[place], text)
+        self._moved.clear()
+
+    def shown(self) -> tuple[tuple[str, list[ShownText]], ...]:
+        """The texts of each node, by its scope, of links that have carried a frame."""
+        found: dict[str, list[ShownText]] = {}
+        for link in self._links:
+            for place, first, last in link.frames.spans():
+                times = (first * CYCLE - self.origin, last * CYCLE - self.origin)
+                text = ShownText(f"{link.scope}.{link.titles[place]}", f"{link.name} {CHANNELS[place]}", *times)
+                found.setdefault(link.scope, []).append(text)
+        return tuple(found.items())
 
     def _value_names(self, variable: str, width: int) -> None:
         """The names for the next variable's values, if there are any."""
@@ -308,12 +371,15 @@ class _Converter:
         """The window begins: with the values that hold, and then with those of `time`."""
         self._stamp(self.start)
         for code, value in early.items():
-            self._emit(self._known[code], value)
+            self._emit(code, value)
         if time > self.start:
             self._stamp(time)
 
     def _stamp(self, time: int) -> None:
+        self._frames()
         lib.fstWriterEmitTimeChange(self.context, time - self.origin)
+        for handle in () if self._stamped else [handle for link in self._links for handle in link.handles]:
+            emit_text(self.context, handle, "")
         self._stamped = True
 
     def _time(self, word: bytes) -> int:
@@ -336,11 +402,17 @@ class _Converter:
         if early is not None:
             early[code] = value
         else:
-            self._emit(variable, value)
+            self._emit(code, value)
 
-    def _emit(self, variable: _Variable, value: bytes) -> None:
+    def _emit(self, code: bytes, value: bytes) -> None:
+        variable = self._known[code]
         if not variable.handle:
             return
+        for link, place in self._waiting.get(code, ()):
+            link.values[place] = int(value, 2) if not value.strip(b"01") else 0
+            if not link.moved:
+                link.moved = True
+                self._moved.append(link)
         if not self._stamped:  # values may come before the first time: they hold from the beginning
             self._stamp(self.start)
         self.written += 1

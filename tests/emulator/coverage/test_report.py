@@ -198,6 +198,30 @@ def test_a_contradiction_is_exit_code_1(tmp_path: Path) -> None:
     assert (tmp_path / "r.md").exists()
 
 
+@pytest.mark.parametrize(("share", "short"), [("0.91", []), ("0.92", ["lines: 22 of 24"]), ("0", [])])
+def test_too_little_is_exit_code_1(counted: tuple[Path, Path], share: str, short: list[str]) -> None:
+    """Of the lines 91.6 % are reached."""
+    done = run(*counted, "--rtl", RTL, "--json", "--at-least", share)
+    assert (done.returncode, json.loads(done.stdout)["verdict"]) == ((1, "fail") if short else (0, "pass"))
+    asked = f" were reached: --at-least asks for {100 * float(share):g} % of them"
+    assert done.stderr.splitlines() == [what + asked for what in short]
+
+
+def test_too_little_of_a_cross_is_exit_code_1(tmp_path: Path) -> None:
+    FunctionalCoverage([TINY]).save(tmp_path / "f.json")
+    done = run(tmp_path / "f.json", "--at-least", "0.5")
+    assert done.returncode == 1
+    assert done.stderr == "cross tiny: 0 of 3 were reached: --at-least asks for 50 % of them\n"
+
+
+def test_nothing_of_nothing_is_no_success(tmp_path: Path) -> None:
+    """Neither where the files have no points, nor where none of them is of this RTL."""
+    (tmp_path / "empty.dat").write_text(HEADER + "\n")
+    done = run(tmp_path / "empty.dat", "--rtl", RTL, "--json")
+    assert (done.returncode, json.loads(done.stdout)["verdict"]) == (2, "not judged")
+    assert done.stderr == f"ringhil: lines: 0 of 0 were reached: nothing of {RTL} was counted\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -227,6 +227,13 @@ def test_run_records_and_replay_compares(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout[:15]) == (1, "differs: cycle ")
     document = json.loads(ringhil("replay", "r.rec", "--json", cwd=tmp_path).stdout)
     assert document["difference"]["number"] == 500
+    assert (document["hashes"], document["changed"]) == (done["hashes"], [])
+    with closing(sqlite3.connect(tmp_path / "r.rec")) as db:
+        header = json.loads(db.execute("SELECT header FROM about").fetchone()[0])
+    header["hashes"]["firmware"] = "sha256:" + "5ca1ab1e" * 8
+    change(tmp_path / "r.rec", "UPDATE about SET header = ?", json.dumps(header))
+    said = ringhil("replay", "r.rec", cwd=tmp_path).stdout.splitlines()[1:]
+    assert said == [f"recorded with firmware 5ca1ab1e5ca1; this is firmware {done['hashes']['firmware'][7:19]}"]
     assert document["difference"]["fields"] == [["port", 3, document["difference"]["fields"][0][2]]]
 
 
@@ -277,10 +284,18 @@ def test_a_run_whose_expectations_fail_replays_wherever_they_stand_in_its_file(t
     with Recording(path) as recording:
         assert recording.outcome is not None
         assert "expected at the end: count of card a is 1" in recording.outcome["failures"][0]
+        outcome = recording.outcome
     assert replayed(path).difference is None
+    # What another version of the judge adds to an item is no difference; what it says is.
+    for item, same in ({**outcome["expect"][0], "ok": True}, False), ({"index": 0}, True):
+        kept = [{**{key: outcome["expect"][0][key] for key in ("index", "ok", "expected", "found")}, **item}]
+        change(path, "UPDATE about SET outcome = ?", json.dumps({**outcome, "expect": kept}))
+        assert (replayed(path).difference is None) == same
 
 
-@pytest.mark.parametrize(("version", "newer"), [(2, ("clock", "samples")), (3, ("samples",))])
+@pytest.mark.parametrize(
+    ("version", "newer"), [(2, ("clock", "samples", "hashes")), (3, ("samples", "hashes")), (4, ("hashes",))]
+)
 def test_one_of_an_earlier_version_replays(path: Path, version: int, newer: tuple[str, ...]) -> None:
     with closing(sqlite3.connect(path)) as db:
         header = json.loads(db.execute("SELECT header FROM about").fetchone()[0])

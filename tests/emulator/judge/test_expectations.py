@@ -78,9 +78,34 @@ def test_only_a_gpu_that_is_well_is_isolated(library: Library) -> None:
     assert results(library, *looks, timeline=(stuck, DEAD)) == [False, True]
 
 
+def test_what_fails_names_its_card_the_events_around_it_and_when_it_came_true(library: Library) -> None:
+    """Asked too early: it says so. Looked at then, it is so."""
+    checks = [
+        "count: {a: 7}",
+        "members: {a: [0, 1, 2, 4, 5, 6, 7]}",
+        "count: {a: 7}, reachable: {b: true}",
+        "truth: [a]",
+    ]
+    outcome = play(library, *(f"at: 20100, {check}" for check in checks), "at: 20100, reachable: {b: false}")
+    *early, never = outcome.expect
+    assert [(item.ok, item.lasts) for item in outcome.expect] == [(False, False)] * 4 + [(False, True)]
+    assert all(item.found.startswith("card a: ") for item in early)
+    assert never.found == "card b: reachable true"
+    (dead,) = outcome.recoveries
+    for item in early:
+        assert item.later is not None
+        came, before = outcome.around(item)
+        assert came == f"it was so at cycle {item.later}, {item.later - 20100} cycles later"
+        assert before.startswith("before: fault dead of a.3 at 20000 was over at ")
+        assert before.endswith(f"its bound is cycle {20000 + dead.bound}, and cycle 20100 was before that")
+    assert outcome.around(never)[0] == "it was not so up to the end of the run at cycle 40000"
+    looks = [f"at: {(item.later or 0) + 1}, {check}" for item, check in zip(early, checks, strict=True)]
+    assert results(library, *looks) == [True] * 4
+
+
 def test_from_the_first_cycle_on_it_does_not(library: Library) -> None:
     (item,) = play(library, "always: true, from: 1, count: {a: 8}", timeline=()).expect
-    assert (item.ok, item.found) == (False, "count 0 at cycle 1")
+    assert (item.ok, item.found) == (False, "card a: count 0 at cycle 1")
     assert item.text == "always from 1: count of card a is 8"
 
 
@@ -141,7 +166,7 @@ def test_what_lies_after_the_end_of_a_run_is_not_met(library: Library, when: str
     found = [(item.ok, item.found) for item in server.run().expect]
     server.close()
     too_early = (False, "the end of the run at cycle 8000")
-    assert found == ([(False, "epoch 1"), (True, "as expected")] if "by" in when else [too_early] * 2)
+    assert found == ([(False, "card a: epoch 1"), (True, "as expected")] if "by" in when else [too_early] * 2)
 
 
 def test_what_always_holds_was_looked_at_once(library: Library) -> None:

@@ -1,6 +1,7 @@
 """Findings are values: they sort by promise and template, say where they are from, and survive a process."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -25,6 +26,13 @@ def test_names_and_numbers_make_no_sort(one: Name, other: Name, n: list[int]) ->
     assert (str(first), first.at, first.place) == (f"{one} at cycle {n[2]}: {first.text.values[2]}", n[2], one)
     document = first.to_json()
     assert (document["found"], document["expected"], document["place"]) == (n[0], n[1], str(one))
+
+
+@given(st.sampled_from([None, True, False]), st.sampled_from([None, True, False]))
+def test_what_lasts_is_another_sort_than_what_passes(one: bool | None, other: bool | None) -> None:
+    found = [replace(_found(Name("a.1"), 1, 2, 3), lasts=lasts) for lasts in (one, other)]
+    assert (found[0].sort == found[1].sort) == (one is other)
+    assert [each.to_json()["lasts"] for each in found] == [one, other]
 
 
 def test_words_do() -> None:

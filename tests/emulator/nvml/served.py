@@ -2,9 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +61,25 @@ class Monitored(Served):
             user=user,
             env=os.environ | (env or {}),
         )
+
+    @contextmanager
+    def halting(self, seconds: float) -> Iterator[None]:
+        """The machine does something else half of the time, so many seconds at once."""
+        over = threading.Event()
+
+        def halt() -> None:
+            while not over.wait(seconds):
+                self.process.send_signal(signal.SIGSTOP)
+                over.wait(seconds)
+                self.process.send_signal(signal.SIGCONT)
+
+        beside = threading.Thread(target=halt)
+        beside.start()
+        try:
+            yield
+        finally:
+            over.set()
+            beside.join()
 
     def python(self, code: str, name: str | None = None) -> Any:
         """What a program that asks by pynvml (`n`) prints as JSON."""

@@ -1,5 +1,7 @@
 """What is told is what the hardware has: against what the applications know of their own work."""
 
+import math
+import random
 import struct
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from ringhil.emulator.host.contexts.command import ContextRef
 from ringhil.emulator.host.tasks.training import TaskReport
 from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.messages import Meter, NvmlAnswer, NvmlTopic, Question, Status
-from ringhil.emulator.nvml.meters import busy, metered
+from ringhil.emulator.nvml.meters import PowerMeters, busy, millijoules, units_of
 from ringhil.emulator.nvml.peer import PeerProcess, began
 from ringhil.emulator.nvml.usage import UsageSampler, _Ran
 from ringhil.emulator.nvml.views import ContextUser, GpuView, Views, views_of
@@ -35,15 +37,22 @@ sharing:
 
 
 class Asked:
-    """A server at work, and answers about it."""
+    """A server at work, and answers about it. `pace`: microseconds of whoever asks in a cycle, now."""
 
     def __init__(self, text: str) -> None:
+        self.pace, self._seconds, self._cycle = 1.0, 0.0, 0
         self.server = LiveServer(loads(text), cells_library())
         views = views_of(self.server)
-        self.usage = UsageSampler(self.server, views, PERIOD)
+        self.usage = UsageSampler(self.server, views, PERIOD, self.seconds)
         self.answers = NvmlAnswers(self.server, views, self.usage)
         self.usage.on_sample = self.answers.sampled
         self.server.start()
+
+    def seconds(self) -> float:
+        now = self.server.kernel.now
+        self._seconds += (now - self._cycle) * self.pace / 1e6
+        self._cycle = now
+        return self._seconds
 
     def told(self, what: NvmlTopic, gpu: int = 0, number: int = 0) -> NvmlAnswer:
         return self.answers.answer(ME, Question(what, gpu, number))
@@ -159,11 +168,14 @@ def test_power_energy_and_state_are_those_of_the_meter() -> None:
     with asked(METERED) as it:
         while not it.server.cpu.finished:
             it.until_sampled()
-        rests = it.server.kernel.now
-        for cycles, watts, state in ((1, 90.0, 8), (150_000, 20.0, 12), (250_000, 1.1, 15)):
-            it.server.run_to(rests + cycles)
-            assert it.values(NvmlTopic.METER, 2) == (round(1000 * watts),)
-            assert it.told(NvmlTopic.METER, 2, Meter.PERFORMANCE).data == struct.pack("=Q", state)
+        rests, told = it.server.kernel.now, set[int]()
+        for cycles, state in ((1, 8), (150_000, 12), (250_000, 15), (350_000, 15)):
+            while it.server.kernel.now < rests + cycles:
+                it.until_sampled()
+                told.update(it.values(NvmlTopic.METER, 2, Meter.POWER_NOW))
+            assert it.values(NvmlTopic.METER, 2, Meter.PERFORMANCE) == (state,)
+        assert told >= {90_000, 20_000, 1_100}
+        assert it.values(NvmlTopic.METER, 2, Meter.POWER_LIMIT) == (700_000,)
         (before,) = it.values(NvmlTopic.METER, 2, Meter.ENERGY)
         it.server.run_to(it.server.kernel.now + 1_000_000)
         assert it.values(NvmlTopic.METER, 2, Meter.ENERGY)[0] - before in (1100, 1101)  # millijoule
@@ -172,9 +184,57 @@ def test_power_energy_and_state_are_those_of_the_meter() -> None:
 def test_where_the_file_says_nothing_of_energy_nothing_is_told() -> None:
     with asked(METERED) as it:
         it.until_sampled()
-        for meter in (Meter.POWER, Meter.ENERGY, Meter.TEMPERATURE):
+        for meter in set(Meter) - {Meter.PERFORMANCE}:
             assert it.told(NvmlTopic.METER, 1, meter).status is Status.NOT_SUPPORTED
-        assert it.told(NvmlTopic.METER, 2, Meter.TEMPERATURE).status is Status.NOT_SUPPORTED
+
+
+def test_power_added_up_is_the_energy_however_late_the_server_is() -> None:
+    """Whoever looks at power again and again, and whoever looks at energy before and after: they find the same."""
+    pace = random.Random(7)
+    with asked(METERED) as it:
+        it.until_sampled()
+        it.until_sampled()
+        (before,), began, added, paces = it.values(NvmlTopic.METER, 2, Meter.ENERGY), it.seconds(), 0.0, set[int]()
+        for _ in range(30):
+            it.pace, since = pace.choice((0.5, 1.0, 1.6, 9.0)), it.seconds()
+            it.until_sampled()
+            (power,) = it.values(NvmlTopic.METER, 2, Meter.POWER_NOW)
+            added += power * (it.seconds() - since)
+            paces.add(power)
+        (after,) = it.values(NvmlTopic.METER, 2, Meter.ENERGY)
+        assert added == pytest.approx(after - before, rel=0.01)
+        assert len(paces) > 4
+        took = it.seconds() - began
+        assert took > 3
+        (average,) = it.values(NvmlTopic.METER, 2)
+        assert min(paces) <= average <= max(paces)
+
+
+@pytest.mark.parametrize("pace", [1.0, 37.0])
+def test_temperature_follows_power_by_the_cycles_of_the_ring_alone(pace: float) -> None:
+    """First order: 30 degrees, and 0.07 K for each watt, nearer by 1 - 1/e in 20 seconds of the ring."""
+    meters, seconds, counted, expected = PowerMeters(1000), 0.0, 0, 30.0
+    for cycle in range(500_000, 90_000_001, 500_000):
+        watts = 700 if cycle < 60_000_000 else 90
+        counted += watts * 10 * 500_000
+        seconds += 0.5 * pace
+        meters.note(cycle, seconds, {(0, 1): counted})
+        end = 30 + 0.07 * watts
+        expected = end + (expected - end) * math.exp(-0.5 / 20)
+        assert meters.temperature((0, 1)) == round(expected)
+        if cycle > 500_000:
+            assert meters.power([(0, 1)], now=True) == round(watts * 1000 / pace)
+
+
+def test_nobody_is_told_that_there_is_no_memory_at_all() -> None:
+    """A total of 0 stands for a GPU that has the machine's own memory: who may have nothing has nothing free."""
+    with asked(SHARED) as found:
+        found.until_sampled()
+        for pages in range(4):
+            answer = found.answers._memory(GpuView(pids=frozenset(), memory=pages), 1, Question(NvmlTopic.MEMORY, 1))
+            total, free, used, reserved = struct.unpack("=4Q", answer.data)
+            assert total == 4096 * max(1, pages)
+            assert (free, used + reserved) == (4096 * pages, total - 4096 * pages)
 
 
 def test_nobody_is_told_of_more_memory_than_there_is() -> None:
@@ -200,7 +260,7 @@ def test_energy_and_time_have_two_words() -> None:
     """A tenth of a watt for a microsecond is a unit of energy."""
     registers = {"power_state": 1, "run_power": 3000, "energy_high": 1, "busy_high": 2, "busy_low": 5}
     read = Counter(registers).__getitem__
-    assert metered(Meter.ENERGY, read, 1000) == 2**32 // 10_000
+    assert millijoules(units_of(read), 1000) == 2**32 // 10_000
     assert busy(read) == 2 * 2**32 + 5
 
 
@@ -226,3 +286,30 @@ def test_a_bus_address_is_hexadecimal_and_of_a_whole_device() -> None:
     assert [at(text)[0] for text in ("0:0a:0.1", "0:0a:1", "1:0a:0", "100:0a:0", "0:10:0")] == [Status.NOT_FOUND] * 5
     assert [at(text)[0] for text in ("", "0x0a:0", "+a:0", "0:0a:0.8", " a:0")] == [Status.INVALID_ARGUMENT] * 5
     asked.server.engine.close()
+
+
+def test_an_application_is_told_the_energy_of_its_own_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And of nobody else's: together they have at most what the GPU took. Power added up is energy here, too."""
+    power = "power: {default: {run_power: 7000, idle_power: 900}}"
+    with asked(SHARED.replace("server: {", f"server: {{{power}, ")) as it:
+        users = {user.name: user for user in it.answers._views.users()}
+        seen = {name: frozenset([user.pid]) for name, user in users.items() if name != "short"} | {
+            "nobody": frozenset()
+        }
+        told = dict[str, list[tuple[int, ...]]]()
+        for _ in range(12):
+            it.until_sampled()
+            for name, pids in seen.items():
+                monkeypatch.setattr(Views, "view_of", lambda self, peer, pids=pids: GpuView(pids=pids))
+                meters = (Meter.ENERGY, Meter.POWER_NOW, Meter.POWER_LIMIT) if it.usage.measured else (Meter.ENERGY,)
+                told.setdefault(name, []).append(tuple(it.values(NvmlTopic.METER, 1, meter)[0] for meter in meters))
+                assert it.told(NvmlTopic.METER, 1, Meter.TEMPERATURE).status is Status.NOT_SUPPORTED
+        reports = it.server.applications.reports
+        for name, work in (("one", 700), ("two", 1500)):
+            whole = reports[name].steps * work * 7000 * 100 / 1e6  # millijoule
+            assert told[name][-1][0] == pytest.approx(whole, rel=0.2)
+            powers = [each[1] for each in told[name][-10:]]
+            assert sum(powers) * PERIOD / 1e6 == pytest.approx(told[name][-1][0] - told[name][-11][0], rel=0.01, abs=2)
+        assert {each[:2] for each in told["nobody"][2:]} == {(0, 0)}
+        monkeypatch.setattr(Views, "view_of", lambda self, peer: GpuView())
+        assert sum(told[name][-1][0] for name in ("one", "two")) < it.values(NvmlTopic.METER, 1, Meter.ENERGY)[0]

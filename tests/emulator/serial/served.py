@@ -13,7 +13,8 @@ ONE = "server: {cards: {a: {gpus: 4}}}\n"
 
 
 class Served:
-    """A server that is being served, until the end of `with`; `ports`: by card."""
+    """A server that is being served, until the end of `with`; `ports`: by card; `said`: after it
+    has said that it is ready, known at its end."""
 
     def __init__(self, folder: Path, text: str, *options: str) -> None:
         (folder / "server.yaml").write_text(text)
@@ -22,11 +23,12 @@ class Served:
         assert self.process.stdout is not None
         document = json.loads(self.process.stdout.readline() or self.process.communicate()[1])
         assert document["ready"] is True
+        self.said = ""
         self.ports: dict[str, list[str]] = document["ports"]
 
     def end(self, number: signal.Signals) -> tuple[int, str]:
         self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=60)
+        self.said, errors = self.process.communicate(timeout=60)
         return self.process.returncode, errors
 
     def __enter__(self) -> Self:

@@ -14,6 +14,7 @@ from ringhil.emulator.host.cpu import Cpu
 from ringhil.emulator.host.work.handing_out import CpuConfig
 from ringhil.emulator.host.work.workload import Generated, WorkUnits
 from ringhil.emulator.judge.oracle import digest, turned
+from ringhil.emulator.testbench.arguments import KitError
 from ringhil.emulator.testbench.card import CardBench
 from ringhil.emulator.testbench.card_port import BenchCardPort
 from ringhil.emulator.testbench.firmware import FirmwareDriver
@@ -313,12 +314,19 @@ async def off_the_ring_links_are_slow_and_noisy_too(dut: Any) -> None:
 async def a_link_fault_that_can_not_be_is_refused(dut: Any) -> None:
     bench = await linked(dut)
     for first, second in ((0, 2), (1, 1), (0, 4), (-1, 0)):
-        with pytest.raises(ValueError, match=f"GPUs {first} and {second}: allowed are neighbours on a ring of 4"):
+        with pytest.raises(KitError, match=f"GPUs {first} and {second}: allowed are neighbours on a ring of 4"):
             bench.link_cut(first, second)
-    with pytest.raises(ValueError, match="rate is 65536; allowed are 0 to 65535"):
-        bench.link_bit_errors(0, 1, rate=65536)
-    with pytest.raises(ValueError, match="delay is 64; allowed are 0 to 63"):
-        bench.link_delay(0, 1, delay=64)
-    with pytest.raises(ValueError, match="Link 'p3': allowed are p1, p2, host, boundary"):
-        bench.gpus[0].cut("p3", True)
+    gpu = bench.gpus[0]
+    for call, says in (
+        (lambda: CardBench(dut, 8), r"gpus: found 8; the card of this bench has 4 \(its parameter N\)"),
+        (
+            lambda: bench.link_bit_errors(0, 1, rate=65536),
+            "rate: found 65536; allowed are whole numbers from 0 to 65535",
+        ),
+        (lambda: bench.link_delay(0, 1, delay=64), "delay: found 64; allowed are whole numbers from 0 to 63"),
+        (lambda: gpu.set_fault("ded", True), "fault: found 'ded'; allowed are dead, "),
+        (lambda: gpu.cut("p3", True), "link: found 'p3'; allowed are p1, p2, host, boundary"),
+    ):
+        with pytest.raises(KitError, match=says):
+            call()
     assert await down(bench) == set()

@@ -22,3 +22,9 @@ async def always(dut: Any) -> None:
     bench = NodeBench(dut)
     await bench.start()
     await bench.wait(3)
+
+
+@cocotb.test(skip=True)
+@cocotb.parametrize(times=[1, 2])
+async def skipped(dut: Any, times: int) -> None:
+    raise NotImplementedError(times)

@@ -269,9 +269,14 @@ def test_in_this_process_and_apart_is_one_run(library: Path, tmp_path: Path) -> 
             assert (played.difference, played.verdict) == (None, "pass")
 
 
-@pytest.mark.parametrize("how", ["there", "limit", "limit=", "limit=0", "limit=-1", "limit=1e9", "limit=nan", "here=1"])
-def test_how_it_runs_is_one_of_two(library: Path, how: str) -> None:
-    with pytest.raises(FirmwareError, match=r"allowed are (,here and ,limit=SECONDS|0.1 to 86,400 seconds)"):
+@pytest.mark.parametrize(
+    "how",
+    ["there", "limit", "limit=", "limit=0", "limit=-1", "limit=1e9", "limit=nan", "here=1", "gdb", "gdb=-1", "gdb=1.5"],
+)
+def test_how_it_runs_is_one_of_three(library: Path, how: str) -> None:
+    with pytest.raises(
+        FirmwareError, match=r"allowed are (,here, ,limit=SECONDS and ,gdb=CYCLE|0.1 to 86,400 seconds)"
+    ):
         firmware_of([f"a.0={library},{how}"])
 
 

@@ -116,9 +116,17 @@ def test_failures_come_first() -> None:
     assert [row[0] for row in classes_table(page, "Classes")][:3] == ["link_cut", "link_cut", "no fault"]
 
 
+def filled_with(result: CaseResult, number: int) -> Store:
+    store = Store(":memory:")
+    filled(store, campaign(PLAN), ((case, result) for case in islice(space(PLAN), number)))
+    return store
+
+
 def test_a_campaign_that_is_not_done_says_how_much_was_played() -> None:
     with played(number=50) as store:
         verdict = Page(report(store, 1)).table("Campaign")[0][1]
+        passed = Page(report(filled_with(PASSED, 50), 1)).table("Campaign")[0][1]
+    assert passed.startswith("incomplete, as far as it was played: 50 of ")
     assert verdict.endswith(f", as far as it was played: 50 of {sum(campaign(PLAN).space.values()):,} cases")
     with played() as store:
         assert Page(report(store, 1)).table("Campaign")[0][1] == "✗ fail"
@@ -167,8 +175,11 @@ def test_failures_and_worst_cases_are_listed_with_their_replay() -> None:
     failed = [row for row in rows if row.result.verdict != "pass"]
     assert 0 < len(failed) < MOST_FAILURES
     listed = page.table("Failures")[1:]
-    assert [(cells[0], cells[3]) for cells in listed] == [(str(row.number), row.key) for row in failed]
-    assert [cells[5] for cells in listed] == [replay(row, ":memory:", 1) for row in failed]
+    assert sorted((cells[0], cells[3]) for cells in listed) == sorted((str(row.number), row.key) for row in failed)
+    assert {cells[5] for cells in listed} == {replay(row, ":memory:", 1) for row in failed}
+    ways = page.table("Ways to fail")[1:]
+    assert [cells[0] for cells in listed[: len(ways)]] == [cells[3].partition(":")[0] for cells in ways]
+    assert sum(int(cells[0]) for cells in ways) == len(failed)
     shares = sorted((row.result.recovery / row.result.bound for row in rows if row.result.recovery), reverse=True)  # type: ignore[operator]
     worst = page.table("Worst recoveries")[1:]
     assert len(worst) == MOST_WORST

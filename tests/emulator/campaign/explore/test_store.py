@@ -1,6 +1,7 @@
 """What was committed is there, once, whatever happens to the file and to those who write it."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,26 @@ def test_everything_comes_back_as_it_was(tmp_path: Path) -> None:
         assert (first.number, first.key, first.cls, first.place, first.phase) == (1, case(1).key, "dead", "a.1", 1)
         assert first.schedule == '[{"at": 1001, "fault": "dead", "gpu": "a.1"}]'
         assert store.done(1) == {case(1).key, case(2).key}
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize(("version", "newer"), [(1, ("lasts", "sort")), (2, ("lasts",))])
+def test_a_store_of_an_earlier_version_is_read(
+    tmp_path: Path, version: int, newer: tuple[str, ...], read_only: bool
+) -> None:
+    """What it lacks, nobody knows; and it goes on."""
+    new = replace(RESULT, sort="x", lasts=True)
+    store = stored(tmp_path / "s", {1: new})
+    for column in newer:
+        store._db.execute(f"ALTER TABLE results DROP COLUMN {column}")
+    store._db.execute(f"PRAGMA user_version = {version}")
+    store.close()
+    with Store(tmp_path / "s", read_only=read_only) as again:
+        known = {"sort": "", "lasts": None}
+        assert [row.result for row in again.rows(1)] == [replace(new, **{name: known[name] for name in newer})]
+        if not read_only:
+            again.add(1, [(2, case(2), new)])
+            assert [row.result for row in again.rows(1, "number = 2")] == [new]
 
 
 def test_a_result_is_kept_once_and_stays_as_it_was_first() -> None:
@@ -122,7 +143,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
     store = stored(tmp_path / "s", {1: RESULT})
     store._db.execute("PRAGMA user_version = 99")
     store.close()
-    with pytest.raises(ExploreError, match="a store of version 99; this ringhil reads versions 1 to 2"):
+    with pytest.raises(ExploreError, match="a store of version 99; this ringhil reads versions 1 to 3"):
         Store(tmp_path / "s")
 
 

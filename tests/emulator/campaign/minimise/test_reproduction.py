@@ -1,9 +1,11 @@
 """What is written for a failure replays it; classes of failures tell what fails from who is to blame."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from tests.command import ringhil
 from ringhil.emulator.campaign.minimise import Shrunk, fails_in, shrink, write_reproduction
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.scenario import dumps, load, loads
+from ringhil.emulator.server.hashes import scenario_hash
 
 CUT = """
 name: a cut, with some other trouble
@@ -70,7 +73,7 @@ def test_only_the_cut_is_left(shrunk: Shrunk) -> None:
 def test_the_test_fails_on_the_broken_design_and_passes_on_the_sound_one(
     shrunk: Shrunk, library: Library, broken: Path, tmp_path: Path
 ) -> None:
-    written = write_reproduction(tmp_path / "found", shrunk, rtl=library.rtl)
+    written = write_reproduction(tmp_path / "found", shrunk, hashes={"rtl": library.rtl})
     pytest_command = ("pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", written.test_file.name)
     fails = run(tmp_path / "found", *pytest_command, rtl=broken)
     assert fails.returncode == 1, fails.stdout
@@ -81,7 +84,7 @@ def test_the_test_fails_on_the_broken_design_and_passes_on_the_sound_one(
 
 @pytest.mark.slow(part="bugs")
 def test_the_command_replays_it(shrunk: Shrunk, library: Library, broken: Path, tmp_path: Path) -> None:
-    written = write_reproduction(tmp_path, shrunk, rtl=library.rtl)
+    written = write_reproduction(tmp_path, shrunk, hashes={"rtl": library.rtl})
     program, *arguments = written.command.split()
     assert program == "ringhil"
     assert ringhil(*arguments, "--rtl", broken, cwd=tmp_path, env=environment(None)).returncode == 1
@@ -92,25 +95,30 @@ def test_the_command_replays_it(shrunk: Shrunk, library: Library, broken: Path, 
 def test_the_files_say_what_they_are_and_nothing_of_this_machine(
     shrunk: Shrunk, library: Library, tmp_path: Path
 ) -> None:
-    written = write_reproduction(tmp_path / "a" / "b", shrunk, rtl=library.rtl)
-    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == [
-        "a_cut_with_some_other_trouble_bounded_recovery.yaml",
-        "test_a_cut_with_some_other_trouble_bounded_recovery.py",
-    ]
+    written = write_reproduction(tmp_path / "a" / "b", shrunk, hashes={"rtl": library.rtl})
+    names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
+    left = re.escape(shrunk.scenario.timeline[0].where.replace(".", "_").replace("-", "_"))
+    assert re.fullmatch(rf"link_cut_{left}_bounded_recovery_[0-9a-f]{{6}}\.yaml", names[0])
+    assert names[1] == f"test_{names[0].removesuffix('.yaml')}.py"
     text = written.scenario_file.read_text()
     comment = [line for line in text.splitlines() if line.startswith("#")]
     (event,) = shrunk.scenario.timeline
-    assert comment[:3] == [
-        f"# Fails: {shrunk.failure}",
+    again = load(written.scenario_file)
+    assert comment[:6] == [
+        f"# Fails: {shrunk.said}",
+        f"# Class: {shrunk.failure}",
+        f"# Left: 1 event, card a of {shrunk.scenario.server.cards[0].gpus} GPUs",
         f"# Where: link_cut of {event.where} at {event.at}",
-        f"# RTL: {library.rtl}",
+        f"# rtl: {library.rtl}",
+        f"# scenario: {scenario_hash(dumps(again))}",
     ]
-    assert text == "".join(f"{line}\n" for line in comment) + dumps(shrunk.scenario)
-    assert load(written.scenario_file) == shrunk.scenario
+    assert text == "".join(f"{line}\n" for line in comment) + dumps(again)
+    assert again.name == f"link_cut of {event.where} at {event.at}: bounded_recovery"
+    assert replace(again, name=shrunk.scenario.name) == shrunk.scenario
     both = text + written.test_file.read_text()
     assert str(tmp_path) not in both
     assert str(Path.home()) not in both
-    write_reproduction(tmp_path / "a" / "b", shrunk, rtl=library.rtl)
+    write_reproduction(tmp_path / "a" / "b", shrunk, hashes={"rtl": library.rtl})
     assert text + written.test_file.read_text() == both
 
 
@@ -118,7 +126,7 @@ def test_the_files_say_what_they_are_and_nothing_of_this_machine(
 def test_any_name_makes_files_that_can_be_read(name: str, tmp_path: Path) -> None:
     scenario = loads("server: {cards: {a: {gpus: 2}}}", name)
     failure = "expected count not true"
-    written = write_reproduction(tmp_path, Shrunk(scenario, failure, 1, 0), rtl="sha256:0")
+    written = write_reproduction(tmp_path, Shrunk(scenario, failure, 1, 0), hashes={"rtl": "sha256:0"})
     assert written.scenario_file.parent == written.test_file.parent == tmp_path
     assert load(written.scenario_file).server == scenario.server
     compile(written.test_file.read_text(), written.test_file.name, "exec")

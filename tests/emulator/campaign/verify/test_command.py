@@ -52,10 +52,11 @@ def test_people_are_told_what_failed_where_and_how_to_replay_it(tmp_path: Path) 
     done = ringhil(tmp_path, "verify", "bad.yaml", "good.yaml", "sweep.yaml")
     assert done.returncode == 1
     assert done.stderr == ""
-    assert "FAIL bad.yaml\n  bad.yaml:5: expected at 3500: count of card a is 3; found count 4\n" in done.stdout
+    assert "FAIL bad.yaml\n  bad.yaml:5: expected at 3500: count of card a is 3; found card a: count 4\n" in done.stdout
+    assert "    it was not so up to the end of the run at cycle 4000\n" in done.stdout
     assert "bad.yaml:7: expected at the end: entry GPU of card a is none; found entry a.0\n" in done.stdout
-    replay = "  replay: ringhil verify sweep.yaml --select '[gpu=a.2,at=3100]'\n"
-    assert replay in done.stdout
+    assert "  replay: ringhil verify sweep.yaml --select '[gpu=a.1,at=3000]'\n" in done.stdout
+    assert "  so do 3 more: sweep.yaml[gpu=a.1,at=3100], sweep.yaml[gpu=a.2,at=3000], " in done.stdout
     assert done.stdout.splitlines()[-1].startswith("3 passed, 5 failed: 8 variants of 3 files, ")
     again = ringhil(tmp_path, "verify", "sweep.yaml", "--select", "[gpu=a.2,at=3100]", "--json")
     (result,) = json.loads(again.stdout)["results"]
@@ -102,7 +103,8 @@ def test_fail_fast_ends_with_the_first_in_order(tmp_path: Path) -> None:
     done = ringhil(tmp_path, "verify", ".", "--fail-fast", "--json", "--jobs", "3")
     results = json.loads(done.stdout)["results"]
     assert [r["id"] for r in results] == ["a.yaml", "b.yaml[gpu=a.1,at=3000]"]
-    assert [p.name for p in (tmp_path / "ringhil-verify").iterdir()] == ["b.00001"], "only of what is reported"
+    left = sorted(path.name for path in (tmp_path / "ringhil-verify").iterdir())
+    assert left == [".last-failed", "b.00001"], "only of what is reported"
 
 
 CHOICES = [
@@ -158,7 +160,7 @@ def test_junit_is_whole_and_has_all_that_is_promised(tmp_path: Path) -> None:
     assert (tmp_path / said["left"] / "replay.json").exists()
     failure = bad.find("failure")
     assert failure is not None
-    assert failure.attrib["message"] == "expected at 3500: count of card a is 3; found count 4"
+    assert failure.attrib["message"] == "expected at 3500: count of card a is 3; found card a: count 4"
     assert facts(cases[SWEPT[0]])["parameter.gpu"] == "a.1"
     error = cases["wrong.yaml"].find("error")
     assert error is not None

@@ -11,12 +11,21 @@ import pytest
 from ruamel.yaml import YAML
 
 from ringhil.emulator.front.cli.main import cli
+from ringhil.emulator.judge.known import KnownFailures
 
 from .files import GOOD, ringhil
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "howto" / "ci.md").read_text()
-PIPELINES: list[Any] = [YAML(typ="safe").load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+LISTED, *TEXTS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+PIPELINES: list[Any] = [YAML(typ="safe").load(text) for text in TEXTS]
+
+
+def test_the_list_of_known_failures_is_read(tmp_path: Path) -> None:
+    (tmp_path / "known.yaml").write_text(LISTED)
+    one, other = KnownFailures.load(tmp_path / "known.yaml", "2026-11-30").current
+    assert (one.sort, other.scenario) == (None, None)
+    assert len(KnownFailures.load(tmp_path / "known.yaml", "2026-12-01").current) == 1
 
 
 def shell_lines() -> list[str]:

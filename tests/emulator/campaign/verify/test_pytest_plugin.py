@@ -96,7 +96,7 @@ def test_files_are_tests_and_failures_name_file_and_line(pytester: pytest.Pytest
     write(pytester, test_good=GOOD, bad_test=BAD, test_sweep=SWEEP, test_wrong=WRONG)
     found, text = outcomes(pytester, "--junitxml=out.xml", "--continue-on-collection-errors")
     assert found == {"passed": 3, "failed": 5, "errors": 1}
-    assert "bad_test.yaml:5: expected at 3500: count of card a is 3; found count 4" in text
+    assert "bad_test.yaml:5: expected at 3500: count of card a is 3; found card a: count 4" in text
     assert "bad_test.yaml:7: expected at the end: entry GPU of card a is none; found entry a.0" in text
     assert "test_wrong.yaml:3:34: timeline[0].gpu: unknown GPU 'a.9'" in text
     assert "replay: ringhil verify test_sweep.yaml --select '[gpu=a.1,at=3000]'" in text
@@ -170,7 +170,7 @@ def test_with_xdist_and_cocotb(pytester: pytest.Pytester, options: list[str]) ->
     result = pytester.runpytest_subprocess(*options, "-W", "error::pytest.PytestWarning")
     assert result.parseoutcomes() == {"passed": 3 + 5, "failed": 4 + 1}
     text = result.stdout.str()
-    assert "expected at the end: count of card a is 8; found count 7" in text
+    assert "expected at the end: count of card a is 8; found card a: count 7" in text
     (left,) = Path(text.split("replay: ringhil run ")[1].split()[0]).parent.glob("scenario-*.yaml")
     driven = left.read_text()
     assert "seed: 9" in driven

@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -11,13 +12,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
-from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, summary
+from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, marks, summary
 from ringhil.emulator.campaign.verify.junit import junit
 from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.front.cli.verify_reports import show
 from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.findings import Finding, FindingKind
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.pages import cell, visible
 
 from .strict_junit import check, facts, properties
 
@@ -201,10 +203,44 @@ def test_code_quality_has_what_gitlab_demands(report: VerifyReport) -> None:
 
 @given(REPORTS)
 def test_every_row_of_the_markdown_table_has_its_four_cells(report: VerifyReport) -> None:
-    rows = [line for line in summary(report).splitlines() if line.startswith("|")]
-    assert len(rows) == (2 + len(report.bad()) if report.bad() else 0)
+    text = summary(report)
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == (2 + len(report.sorts()) if report.bad() else 0)
     for row in rows:
         assert len(re.findall(r"(?<!\\)\|", row)) == 5, row
+    for verdict in report.bad():
+        assert cell(verdict.id) in text
+        assert all(str(visible(cell(failure.text))) in text for failure in verdict.failures)
+
+
+def test_variants_of_one_cause_are_one_line_and_nothing_of_it_is_cut() -> None:
+    """In a job's summary and for people: all that a variant has failed at, however long, and the others' names."""
+    long, notes = "members " + ", ".join(map(str, range(900))), ("it was so at cycle 9", "before: fault dead of a.1")
+    failures = (
+        Failure("expectation", long, 5, sort="expectation: members", notes=notes),
+        Failure("work_once", "2 of 9 work units were not done", sort="work_once: N of N work units were not done"),
+    )
+    found = tuple(
+        Verdict(Path("s.yaml"), n, f"n={n}", (), f"s [{n}]", VerdictWord.FAIL, 1, 1, 0.0, failures, f"replay {n}")
+        for n in range(12)
+    )
+    report = VerifyReport(found, "r", "1", 1.0)
+    assert parse_command(github(report, None)[1])[1].startswith(
+        "work_once: 2 of 9 work units were not done [n=0, and 11"
+    )
+    assert "; it was so at cycle 9" in marks(report)[0].message
+    (row,) = [line for line in summary(report).splitlines() if line.startswith("| s.yaml")]
+    output = StringIO()
+    show(report, Console(file=output, width=80))
+    assert output.getvalue().count(long) == row.count(long) == 1
+    for text in (row, output.getvalue(), junit(report)):
+        assert all(words in text for words in (long, *notes, "2 of 9 work units were not done"))
+        assert all(f"s.yaml[n={n}]" in text for n in range(12))
+    assert "do 11 more: s.yaml[n=1], " in output.getvalue()
+    many = tuple(replace(found[0], number=n, failures=(replace(failures[0], sort=f"{n}"),)) for n in range(400))
+    text = summary(VerifyReport(many, "r", "1", 1.0))
+    assert len(text.encode()) < 2**20
+    assert f"and {400 - text.count(long)} more" in text
 
 
 def test_a_report_of_nothing_has_not_passed() -> None:

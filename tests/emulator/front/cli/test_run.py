@@ -74,7 +74,7 @@ def test_a_failed_expectation_is_exit_code_1_and_says_what_was_found(tmp_path: P
     file.write_text(GOOD + "expect: [{end: true, count: {a: 3}}]\n")
     done = ringhil("run", str(file))
     assert done.returncode == 1
-    assert "count of card a is 3 (found count 4)" in done.stdout
+    assert "count of card a is 3 (found card a: count 4)" in done.stdout
 
 
 @pytest.mark.parametrize("size", [0, 1, 255, 256, 257, 70_000])

@@ -201,9 +201,9 @@ def test_its_page_is_in_the_units_of_the_file(tmp_path: Path) -> None:
     use, _, _, alone = charts((tmp_path / "p.html").read_text())
     assert "800 MiB" in lanes(use)
     (turn,) = [bar.title for bar in bars(alone) if bar.title.startswith("turn of z: ")]
-    since, _, until, _ = turn.removeprefix("turn of z: ").split()
+    since, _, until, unit = turn.removeprefix("turn of z: ").split()
     assert json.loads(done.stdout)["applications"]["z"]["gpu_s"] == pytest.approx(0.0002)
-    assert float(until) - float(since) == pytest.approx(0.2)
+    assert (float(until) - float(since), unit) == (pytest.approx(200), "us")
 
 
 def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
@@ -242,3 +242,21 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
     (said,) = [line for line in done.stdout.splitlines() if line.startswith("not judged: ")]
     found = json.loads(ringhil("share", tmp_path / "s.yaml", "--json").stdout)
     assert [f"not judged: {text}" for text in found["not_judged"]] == [said]
+
+
+def test_what_gpus_take_is_in_json_and_text_of_both_commands(tmp_path: Path) -> None:
+    """Until the work was done, and until the end; nothing where the file says nothing of it."""
+    file = tmp_path / "s.yaml"
+    file.write_text(GOOD.replace("gpus: 3}}", "gpus: 3}}, power: {default: {run_power: 7, idle_power: 3}}"))
+    found = [json.loads(ringhil(command, file, "--json").stdout)["power"] for command in ("share", "run")]
+    assert found[0] == found[1]
+    totals = [[sum(gpu[key] for gpu in found[0].values()) for key in ("energy", "busy")]]
+    totals.append([sum(gpu["until_done"][key] for gpu in found[0].values()) for key in ("energy", "busy")])
+    for command in ("share", "run"):
+        shown = ringhil(command, file).stdout.splitlines()
+        rows = [line.split() for line in shown if "end of run" in line or "work done" in line]
+        assert [next(word for word in row if word[0].isdigit()) for row in rows[-2:]] == [
+            f"{energy:,}" for energy, _ in reversed(totals)
+        ]
+    file.write_text(GOOD)
+    assert "power" not in json.loads(ringhil("share", file, "--json").stdout)

@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 from html import unescape
 from pathlib import Path
+from statistics import median
 
 import pytest
 from tests.command import refusal, ringhil
@@ -65,8 +66,41 @@ def test_the_example_of_interrupted_training_shows_who_waits_how_long(tmp_path: 
     assert switches == [way for name in names for way in (f"from training to {name}", f"from {name} to training")]
     text = (tmp_path / "page.html").read_text()
     assert [text.count(f"pipeswitch: {each}") for each in switches] == [1] * 6
-    spans = re.findall(r"([\d,.]+) to ([\d,.]+) ms after", text)
+    spans = re.findall(r"([\d,.]+) to ([\d,.]+) m?s after", text)
+    assert len(spans) == 4 + sum(len(policy["switches"]) for policy in policies.values())
     assert all(float(begin.replace(",", "")) < float(end.replace(",", "")) for begin, end in spans)
+
+
+def test_each_switch_is_reported_and_what_most_of_them_take(tmp_path: Path) -> None:
+    """By terminal and document alike: the wait of who asks, or was stopped; figures are of these very values."""
+    example = EXAMPLES / "switching-interrupt.yaml"
+    options = ("switch", example, "--policy", "pipeswitch")
+    found = json.loads(ringhil(*options, "--json").stdout)["policies"]["pipeswitch"]
+    shown = ringhil(*options).stdout.splitlines()
+    requests, switches = found["requests"], found["switches"]
+    asked = {request["task"]: request for request in requests}
+    for each in switches:
+        since = each["since_ms"] if each["resumed"] else asked[each["after"]]["wanted_ms"]
+        if not each["resumed"]:
+            assert each["waited_ms"] == pytest.approx(each["began_ms"] - since, abs=1e-3)
+        assert each["waited_ms"] >= each["startup_ms"]
+        row = f"{each['before']} +{each['after']} .* {each['waited_ms']:,.2f} ms .* {each['overhead_ms']:,.2f} ms"
+        assert any(re.search(row, line) for line in shown)
+    assert [each["resumed"] for each in switches] == [False, True] * 3
+    for request in requests:
+        took = request["ended_ms"] - request["wanted_ms"]
+        assert request["slowdown"] == pytest.approx(took / request["ran_ms"], rel=1e-5)
+    for name, values in {
+        "overhead_ms": [each["overhead_ms"] for each in switches],
+        "asking_waits_ms": [each["waited_ms"] for each in switches if not each["resumed"]],
+        "stopped_waits_ms": [each["waited_ms"] for each in switches if each["resumed"]],
+        "slowdown": [request["slowdown"] for request in requests[1:]],
+    }.items():
+        figures = found["figures"][name]
+        assert figures["count"] == len(values)
+        assert figures["median"] == pytest.approx(median(values))
+        assert figures["p95"] == figures["most"] == max(values)
+        assert any(f"{figures['median']:,.2f}" in line and f"{figures['most']:,.2f}" in line for line in shown)
 
 
 def test_people_get_a_table_and_what_failed(small: Path) -> None:
@@ -89,7 +123,8 @@ def test_its_page_says_what_the_terminal_says(small: Path) -> None:
         f"{SMALL}expect: [{{end: true, switching: {{resident: {{failed: 0}}, pipelined: {{failed: 0}}}}}}]\n"
     )
     done = ringhil("switch", small, "--policy", "resident", "--html", small.parent / "s.html")
-    *said, last = done.stdout.splitlines()[3:]
+    words = ("resident:", "not judged:", "failed:", "verdict")
+    *said, last = [line for line in done.stdout.splitlines() if line.startswith(words)]
     assert [line.partition(": ")[0] for line in said] == ["resident", "not judged", "failed"]
     what, *lines = map(unescape, re.findall(r"^<p>(.*)</p>$", (small.parent / "s.html").read_text(), re.M))
     assert lines[: len(said)] == said

@@ -2,15 +2,20 @@
 
 import re
 from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from ringhil.emulator.front.cli.switch_page import COLOURS, page
 from ringhil.emulator.front.cli.task_tables import show_requests
 from ringhil.emulator.judge.switching.outcome import PhaseOutcome, RequestOutcome, SwitchingOutcome, SwitchOutcome
+from ringhil.emulator.pages.scale import Scale
 
-from .charts import bars, charts, lanes, place, points
+from .charts import LEFT, WIDTH, bars, charts, lanes, place, points
 
 MIB = 1 << 20
 
@@ -27,7 +32,7 @@ PIPELINED = SwitchingOutcome(
     None,
     40 * MIB,
     (request("one", 100.0, 300.0), request("two", 305.0, 500.0)),
-    (SwitchOutcome("one", "two", 300.0, 310.0, 5.0, 5.0),),
+    (SwitchOutcome("one", "two", 300.0, 500.0, 5.0, 5.0, 305.0, 205.0),),
     (
         PhaseOutcome(0, "start", None, "a.1", 10.0, 95.0, False),
         PhaseOutcome(0, "prepare", 0, "a.1", 95.0, 99.0, False),
@@ -42,7 +47,7 @@ PIPELINED = SwitchingOutcome(
 RESIDENT = replace(PIPELINED, policy="resident", switches=())
 PRESET = 80 * MIB
 WINDOW = (100.0 - 16.0, 500.0 + 16.0)  # 4 percent around
-SWITCH = (300.0 - 4.0, 310.0 + 0.8)
+SWITCH = (300.0 - 2.0, 300.0 + 7.5)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +57,7 @@ def shown() -> str:
 
 def test_each_phase_is_where_it_was_in_each_window_that_it_reaches(shown: str) -> None:
     assert re.findall(r"<h2>(.*)</h2>", shown) == ["pipelined", "pipelined: from one to two", "resident"]
-    notes = [f"{begin:.1f} to {end:.1f} ms after" for begin, end in (WINDOW, SWITCH, WINDOW)]
+    notes = [f"{begin:.3f} to {end:.3f} ms after" for begin, end in (WINDOW, SWITCH, WINDOW)]
     assert re.findall(r"<p>(.* ms after)", shown) == notes
     for chart, (begin, end) in zip(charts(shown), (WINDOW, SWITCH, WINDOW), strict=True):
         phases = [each for each in PIPELINED.phases if each.ended_ms >= begin and each.began_ms <= end]
@@ -108,3 +113,38 @@ def test_a_run_shows_the_first_forty_requests_with_their_attempts() -> None:
     assert [(row.split()[0], row.split()[-1]) for row in rows[:40]] == [(str(n), str(n + 1)) for n in range(40)]
     assert {row.split()[2] for row in rows[:40]} == {"a.1"}
     assert rows[40] == "and 3 more"
+
+
+@pytest.mark.parametrize(("runs", "startup", "overhead"), [(1e5, 3.0, 5.0), (40.0, 0.0, 0.2), (3000.0, 7000.0, 7000.0)])
+def test_a_switch_can_be_seen_however_long_tasks_run(runs: float, startup: float, overhead: float) -> None:
+    """It takes a quarter of its picture at least, and what ran before and runs after is there."""
+    began = 1000.0 + runs + startup
+    requests = (request("one", 1000.0, 1000.0 + runs), request("two", began, began + runs))
+    switch = SwitchOutcome("one", "two", 1000.0 + runs, began + runs, startup, overhead, began, startup)
+    spans = [(each.began_ms or 0.0, each.ended_ms or 0.0) for each in requests]
+    phases = tuple(PhaseOutcome(n, "run", None, "a.1", *span, False) for n, span in enumerate(spans))
+    outcome = replace(PIPELINED, requests=requests, switches=(switch,), phases=phases)
+    _, close = charts(page("name", "what", [], {"pipelined": outcome}, None))
+    before, after = bars(close)
+    assert before.width >= 50
+    assert after.width >= 50
+    assert after.x - before.x - before.width >= (250 if startup else 0)
+    assert after.x - LEFT <= WIDTH - LEFT - 50
+
+
+@given(st.floats(0, 1e7), st.floats(1e-3, 1e7))
+def test_ticks_are_round_and_in_one_unit(begin: float, lasts: float) -> None:
+    """And where they say: seconds for what is long, never more words than there is room for."""
+    scale = Scale(begin, begin + lasts)
+    ticks = scale.ticks()
+    assert 1 <= len(ticks) <= 9
+    (unit,) = {str(tick["text"]).split()[1] for tick in ticks}
+    assert unit == ("s" if scale.end >= 10_000 else "ms" if scale.end >= 1 else "us")
+    each = {"s": 1000.0, "ms": 1.0, "us": 0.001}[unit]
+    words = [str(tick["text"]).split()[0].replace(",", "") for tick in ticks]
+    for word, tick in zip(words, ticks, strict=True):
+        assert scale.x(float(word) * each) == pytest.approx(tick["x"], abs=0.05)
+    steps = {Decimal(after) - Decimal(before) for before, after in pairwise(words)}
+    assert len(steps) <= 1
+    assert all("".join(map(str, step.normalize().as_tuple().digits)) in ("1", "2", "5") for step in steps)
+    assert len(set(words)) == len(words)

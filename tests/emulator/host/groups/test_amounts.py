@@ -1,8 +1,11 @@
 """What is written to a group's files, in bytes and microseconds, and what the hardware is told, in pages and cycles."""
 
 import errno
+from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ringhil.emulator.host.groups.amounts import Units, priority
 from ringhil.emulator.scenario import loads
@@ -35,9 +38,21 @@ def test_sizes_are_whole_pages_of_what_fits_their_field() -> None:
 
 def test_slices_are_whole_fours_of_cycles() -> None:
     units = Units(cycle=100)
-    assert [units.cycles(text) for text in ("1.6", "2.4", "2.7999", "7", "default")] == [16, 24, 24, 68, None]
-    assert number(units.cycles, "1.5999") == errno.ERANGE
+    assert [units.cycles(text) for text in ("1.6", "2.4", "2.7", "7.0", "default")] == [16, 24, 24, 68, None]
+    assert number(units.cycles, "1.5") == errno.ERANGE
     assert [units.microseconds(cycles) for cycles in (16, 24, 100, 1000)] == ["1.6", "2.4", "10", "100"]
+
+
+@given(st.sampled_from((1, 40, 100, 500, 1000, 2000)), st.decimals(0, 5000, places=3))
+def test_a_fraction_is_taken_if_it_is_whole_cycles_however_large(cycle: int, time: Decimal) -> None:
+    """One rule: not whole, too short, or taken."""
+    cycles, text = time * 1000 / cycle, str(time)
+    if cycles != int(cycles):
+        assert number(Units(cycle=cycle).cycles, text) == errno.EINVAL
+    elif cycles < 16:
+        assert number(Units(cycle=cycle).cycles, text) == errno.ERANGE
+    else:
+        assert Units(cycle=cycle).cycles(text) == int(cycles) // 4 * 4
 
 
 @pytest.mark.parametrize("text", ["", "1.5M", "1 M", "M", "1X", "0x10", "\u0661"])

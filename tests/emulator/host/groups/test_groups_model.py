@@ -19,12 +19,18 @@ NAMES = st.sampled_from("ab")
 PATHS = st.lists(NAMES, min_size=0, max_size=3).map("/".join)
 VALUES = {
     "gpu.memory.max": {"max": None, "0": 0, "12K": 12, "40960": 40, "70K": 70, "71700": 70},
-    "gpu.slice": {"default": None, "16": 16, "27": 24, "400": 400, "1000.9": 1000},
+    "gpu.slice": {"default": None, "16": 16, "27": 24, "400": 400, "1000.0": 1000},
     "gpu.priority": {"default": None, "0": 0, "3": 3, "255": 255},
 }
 WRONG = {
     "gpu.memory.max": {"-1": errno.ERANGE, "a": errno.EINVAL, "9999999999999": errno.ERANGE},
-    "gpu.slice": {"0": errno.ERANGE, "": errno.EINVAL, "15.9": errno.ERANGE},
+    "gpu.slice": {
+        "0": errno.ERANGE,
+        "": errno.EINVAL,
+        "15.0": errno.ERANGE,
+        "3.5": errno.EINVAL,
+        "400.5": errno.EINVAL,
+    },
     "gpu.priority": {"256": errno.ERANGE, "1 1": errno.EINVAL},
     "gpu.stat": {"1": errno.EACCES},
     "none": {"1": errno.ENOENT},

@@ -108,6 +108,21 @@ def test_a_process_that_moves_has_what_its_new_group_has_and_leaves_what_it_used
         assert server.stat("team/gpu.stat")["run_usec"] >= left["run_usec"]
 
 
+def test_what_was_computed_before_a_gpu_died_is_known_though_nobody_had_asked() -> None:
+    """An application knows of its launches that are over; and so does its group, and those around it."""
+    with Grouped(TWO % ("slice: 400", "slice: 400") + "timeline: [{at: 20000, fault: dead, gpu: a.2}]") as server:
+        server.to(60_000)
+        tasks = server.run.scenario.sharing
+        assert tasks is not None
+        compute = {each.name: each.compute for each in tasks.applications}
+        reports = server.run.server.applications.reports
+        done = {name: reports[name].steps * compute[name] for name in ("x", "y")}
+        assert min(done.values()) > 0
+        for path in ("team/x", "team/inner/y"):
+            assert server.stat(f"{path}/gpu.stat")["run_usec"] >= done[path[-1]]
+        assert server.stat("gpu.stat")["run_usec"] >= sum(done.values())
+
+
 def test_a_lost_gpu_takes_its_contexts_with_it() -> None:
     with Grouped(TWO % ("slice: 400", "slice: 400") + "timeline: [{at: 20000, fault: dead, gpu: a.2}]") as server:
         server.to(19_000)

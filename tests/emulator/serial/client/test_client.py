@@ -4,6 +4,7 @@ import errno
 import os
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
-from ringhil.protocol.line.management import EventKind, LineFault, Refusal
+from ringhil.protocol.line.management import MAJOR, MINOR, EventKind, LineFault, Refusal
 from ringhil.protocol.line.messages import HelloReply, MissedEvent, ReadRequest
 from ringhil.protocol.wire import CensusVerdict, Port
 
@@ -95,7 +96,7 @@ def test_events_without_end_are_no_answer() -> None:
 def test_it_says_what_it_is(url: str) -> None:
     with CardClient.open(f"{url}?clock=500000#b") as card:
         info = card.info
-    assert (info.card, info.gpus, info.version, info.clock) == (1, 3, "1.0", 500_000)
+    assert (info.card, info.gpus, info.version, info.clock) == (1, 3, f"{MAJOR}.{MINOR}", 500_000)
     assert info.name == "b"
     assert {"census", "send", "events", "faults"} <= set(info.capabilities)
 
@@ -182,7 +183,7 @@ def test_an_answer_to_an_earlier_request_is_not_taken_for_this_one(card: CardCli
 
 def test_a_card_of_another_version_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(port, "MAJOR", 2)
-    with pytest.raises(CardError, match=r"the card speaks version 2\.0 of the protocol; this program speaks 1\.0"):
+    with pytest.raises(CardError, match=rf"speaks version 2\.{MINOR} of the protocol; this program speaks 1\.{MINOR}"):
         CardClient.open(url)
 
 
@@ -422,3 +423,16 @@ def test_who_waits_for_less_than_a_cycle_comes_to_an_end(url: str) -> None:
         assert card.now() == before + 1
         assert list(card.events(0.5)) == []
         assert card.now() == before + 51
+
+
+def test_how_much_of_its_clock_a_ring_keeps_is_measured(url: str) -> None:
+    """By the client, so of any card; here in the emulated time of a line that is in this process. What comes meanwhile
+    is kept for who asks later."""
+    with CardClient.open(f"{url}?clock=50000#b") as card:
+        card.subscribe(EventKind.FRAMES)
+        assert card.kept(0.05) == pytest.approx(1, abs=0.02)
+        assert next(card.events(0.01)) is not None
+        card.info = replace(card.info, clock=200_000)
+        assert card.kept(0.05) == pytest.approx(0.25, abs=0.02)
+        card.info = replace(card.info, capabilities=())
+        assert card.kept() is None

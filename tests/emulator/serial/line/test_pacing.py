@@ -50,5 +50,10 @@ def test_one_that_runs_says_where_it_should_be() -> None:
     assert pacing.due(257, 64) == 1257
     clock.now += 1.0
     assert pacing.due(257, 64) == 321
+    assert pacing.behind == 2.0
     clock.now += 0.5
     assert pacing.due(321, 64) == 821
+    assert pacing.behind == 2.0 - 0.064 + 0.5  # what was given up is not caught up
+    clock.now += 0.1
+    pacing.due(921, 64)
+    assert round(pacing.behind, 9) == 2.0 - 0.064

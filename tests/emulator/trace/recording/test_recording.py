@@ -239,9 +239,9 @@ def test_questions_are_answered_by_index(tmp_path: Path) -> None:
 def test_one_of_another_version_is_refused_also_when_it_was_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "r"
     written(path, [frame(cycle) for cycle in range(3000)])
-    sql("PRAGMA user_version = 5")(path)
+    sql("PRAGMA user_version = 6")(path)
     path.write_bytes(path.read_bytes()[:-20_000])
-    with pytest.raises(RecordingError, match="is version 5 of the format"):
+    with pytest.raises(RecordingError, match="is version 6 of the format"):
         Recording(path)
 
 
@@ -285,7 +285,7 @@ def sql(text: str) -> Callable[[Path], None]:
 WRONG: dict[str, Callable[[Path], Any]] = {
     "is no recording; name a file that": lambda path: path.write_text("hello"),
     "cannot be read: No such file": lambda path: path.unlink(),
-    "is version 5 of the format; this program reads 2, 3, 4": sql("PRAGMA user_version = 5"),
+    "is version 6 of the format; this program reads 2, 3, 4, 5": sql("PRAGMA user_version = 6"),
     "is no recording": sql("PRAGMA application_id = 5"),
     "found []; needed is 'ringhil' as well": sql("UPDATE about SET header = '{}'"),
     "about: not JSON": sql("UPDATE about SET header = 'x'"),

@@ -7,7 +7,7 @@ import pytest
 
 from ringhil.emulator.conformance.frames import statistics
 from ringhil.emulator.testbench.frame import RingFrame
-from ringhil.emulator.testbench.naming import described, differing, fields_of
+from ringhil.emulator.trace.naming import described, differing, fields_of
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Acknowledgement, Election, Frame, Keepalive, Report, Result, Statistics, Work
 
