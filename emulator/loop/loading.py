@@ -8,24 +8,22 @@ this; a worker of a cluster does, for which it must lie there already, in a file
 
 import ast
 import hashlib
-import importlib
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from ringhil.emulator.documents import one_line, shown
+from ringhil.emulator.documents import shown
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.loop.apart import LIMIT
 from ringhil.emulator.loop.board import Board
 from ringhil.emulator.loop.library import firmware_in
+from ringhil.emulator.outside_code import NAMED, load_named, look_here
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice, who
 from ringhil.emulator.server.foreign import METHODS, FirmwareError, Maker
-from ringhil.emulator.terminated import Terminated
 
-_CLASS = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.*|/dev/.+")
 _LIBRARY = re.compile(r"(?P<path>.*\.so)(,(?P<how>[^/,]*))?", re.DOTALL)
 _CYCLE = re.compile(r"[0-9]{1,15}")
@@ -84,7 +82,7 @@ def is_board(what: str) -> bool:
 def _is_firmware(what: str) -> bool:
     if is_board(what):  # a word that is no port either is a class that was not written out
         return "/" in what or Path(what).exists()
-    return _LIBRARY.fullmatch(what) is not None or _CLASS.fullmatch(what) is not None
+    return _LIBRARY.fullmatch(what) is not None or NAMED.fullmatch(what) is not None
 
 
 def _chosen(what: str) -> Chosen:
@@ -115,7 +113,7 @@ def _check_same(what: str, source: str) -> None:
     """Raises FirmwareError when it isn't here, or its file has another hash. Runs nothing that is in it."""
     file = None if is_board(what) else _file_of(what)
     if file is None:
-        name = f"module {what.partition(':')[0]}" if _CLASS.fullmatch(what) else what
+        name = f"module {what.partition(':')[0]}" if NAMED.fullmatch(what) else what
         raise FirmwareError(f"there is no {name}; looked for from {Path.cwd()} on")
     found = _source(what, file)
     if found != source:
@@ -127,7 +125,7 @@ def _file_of(what: str) -> Path | None:
     library = library_of(what)
     if library is not None:
         return library if library.is_file() else None
-    _look_here()
+    look_here()
     module = what.partition(":")[0]
     folders: Sequence[str] | None = None
     for name in accumulate(module.split("."), "{}.{}".format):
@@ -194,26 +192,8 @@ def hash_of(file: Path) -> str:
         raise FirmwareError(f"{file}: cannot be read: {reason_of(error)}") from error
 
 
-def _look_here() -> None:
-    here = str(Path.cwd())  # modules of whoever starts a run stand beside it
-    if here not in sys.path:
-        sys.path.append(here)
-
-
 def _loaded(what: str) -> Maker:
-    module, _, name = what.partition(":")
-    _look_here()
-    try:
-        found = getattr(importlib.import_module(module), name, None)
-    except Terminated:
-        raise
-    except (Exception, SystemExit) as error:
-        reason = one_line(f"{type(error).__name__}: {error}")
-        raise FirmwareError(f"{module} can't be loaded: {reason}") from error
-    if found is None:
-        raise FirmwareError(f"{module} has no {name}")
-    if not callable(found):
-        raise FirmwareError(f"{name} is no class")
+    found, name = load_named(what, FirmwareError), what.partition(":")[2]
     missing = [method for method in METHODS if isinstance(found, type) and not hasattr(found, method)]
     if missing:
         raise FirmwareError(f"{name} has no method {missing[0]}; wanted are {', '.join(METHODS)}")

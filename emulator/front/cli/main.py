@@ -42,6 +42,7 @@ COMMANDS = {
     "extcap": "Let Wireshark capture from a recording while it is written.",
     "firmware": "Check the firmware of a GPU against what it must do.",
     "nvml": "Run a program that uses NVML, such as nvitop, on the GPUs of a served server.",
+    "place": "Place tasks on the servers of a cluster, and compare policies.",
     "replay": "Run a recorded run or live session again, and compare.",
     "rtl": "Check, prove, build and play to the RTL of a GPU node; report its coverage.",
     "run": "Power up a server, count its GPUs, share out the work, play the timeline and judge.",

@@ -6,21 +6,23 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ringhil.emulator.scenario.file import names
-from ringhil.emulator.scenario.file.schema import part_schema, schema
+from ringhil.emulator.scenario.file.schema import schema
 from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.marks import Loc, Source
 
 _KEY = "[key]"  # pydantic's mark, at the end of a place, for the key instead of the value
 
 
-def explain(error: ValidationError, source: Source, base: Loc = (), part: str | None = None) -> ScenarioError:
+def explain(
+    error: ValidationError, source: Source, base: Loc = (), root: dict[str, Any] | None = None
+) -> ScenarioError:
     """The first finding in the file; missing keys last, as a misspelt key is a missing one too.
 
-    With `part`, which names a definition of the schema, the finding is about what stands at `base`.
+    With `root`, the schema of what stands at `base`, it is no whole scenario.
     """
     details = error.errors(include_url=False, include_context=False, include_input=False)
     first = min(details, key=lambda d: (d["type"] == "missing", _place(d, source, base)))
-    return _explain(first, source, base, schema() if part is None else part_schema(part))
+    return _explain(first, source, base, schema() if root is None else root)
 
 
 def _place(detail: ErrorDetails, source: Source, base: Loc) -> tuple[int, int]:
@@ -45,7 +47,7 @@ def _explain(detail: ErrorDetails, source: Source, base: Loc, root: dict[str, An
             return source.error(loc, unknown("key", str(loc[-1]), keys), key=True)
         case "missing":
             return source.error(loc, f"key {quoted(str(loc[-1]))} is missing; needed is {words(_at(within, root))}")
-        case "greater_than_equal" if loc[-1] in ("at", "by"):
+        case "greater_than_equal" if loc[-1] in ("at", "by") and _at(within, root)["type"] == "integer":
             return source.error(loc, f"cycle {found} is in the past; allowed is 0 (power-up) or later")
         case _ if is_key:
             (pattern,) = _at(within[:-1], root)["patternProperties"]
@@ -102,6 +104,9 @@ def words(node: dict[str, Any]) -> str:
             return names.IN_WORDS[pattern]
         case {"type": "integer", "minimum": low, "maximum": high}:
             return f"a whole number, {low} .. {high}"
+        case {"type": "number", "maximum": high}:
+            above = node.get("exclusiveMinimum")
+            return f"a number, {node['minimum']} .. {high}" if above is None else f"a number above {above}, to {high}"
         case {"type": "array", "items": items}:
             return f"a list{_items(node)}, each {words(items)}"
         case {"patternProperties": patterns}:

@@ -11,6 +11,7 @@ GPU = rf"^{_CARD}\.{_INDEX}$"
 CARD_OR_GPU = rf"^{_CARD}(?:\.{_INDEX})?$"
 LINK = rf"^{_CARD}\.{_INDEX}-{_CARD}\.{_INDEX}$"
 INDEX_OR_DEFAULT = f"^(?:default|{_INDEX})$"
+INDEX = f"^(?:{_INDEX})$"
 GROUP_PATH = f"^{_CARD}(?:/{_CARD})*$"
 PARAMETER = r"^[A-Za-z_][A-Za-z0-9_]{0,39}$"
 SWEPT_TEXT = r"^[^,\x00-\x1f\x7f-\x9f\u2028\u2029]{1,100}$"
@@ -23,6 +24,7 @@ IN_WORDS = {
     CARD_OR_GPU: "a card or a GPU, such as a or a.3",
     LINK: "a link, the two GPUs at its ends, such as a.5-a.6",
     INDEX_OR_DEFAULT: "'default' or the index of a GPU",
+    INDEX: "the index of a GPU",
     GROUP_PATH: "the names of groups from the outermost on, such as team/first",
     ONE_LINE: "one line of text",
     PARAMETER: "a parameter name (a letter or '_', then letters, digits or '_', at most 40)",

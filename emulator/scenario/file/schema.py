@@ -4,6 +4,8 @@ import copy
 from functools import cache
 from typing import Any
 
+from pydantic import BaseModel
+
 from ringhil.emulator.scenario.expect import CHECKS
 from ringhil.emulator.scenario.expect.links import WORDS
 from ringhil.emulator.scenario.expect.work import LIMITS, RESULTS
@@ -62,6 +64,24 @@ def part_schema(name: str) -> dict[str, Any]:
         return table
     found: dict[str, Any] = schema()["$defs"][name]
     return found
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """That of another kind of file, which has its parts in their places."""
+    whole: dict[str, Any] = _tidy(model.model_json_schema())
+    parts = whole.pop("$defs", {})
+
+    def put(node: Any) -> Any:
+        if isinstance(node, list):
+            return [put(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return put(parts[node["$ref"].rsplit("/", 1)[1]])
+        return {key: put(value) for key, value in node.items()}
+
+    placed: dict[str, Any] = put(whole)
+    return placed
 
 
 def _tidy(node: Any) -> Any:

@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from ringhil.emulator.scenario.file import model_switching
 from ringhil.emulator.scenario.file.explain import explain
+from ringhil.emulator.scenario.file.schema import part_schema
 from ringhil.emulator.scenario.networks.layers import Layer
 from ringhil.emulator.scenario.writer import flow
 from ringhil.emulator.scenario.yaml.events import read_text
@@ -21,7 +22,7 @@ def read_layers(path: Path) -> tuple[Layer, ...]:
     try:
         table = model_switching.ModelTable.model_validate(source.data)
     except ValidationError as error:
-        raise explain(error, source, part="ModelTable") from None
+        raise explain(error, source, root=part_schema("ModelTable")) from None
     return layers_of(table.layers)
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from ringhil.emulator.scenario.file import names
 from ringhil.emulator.scenario.file.explain import allowed, explain
+from ringhil.emulator.scenario.file.schema import part_schema
 from ringhil.emulator.scenario.file.topology import GpuRef, LinkRef
 from ringhil.emulator.scenario.file.types import Part
 from ringhil.emulator.scenario.sweep import model as model_sweep
@@ -83,7 +84,7 @@ class Domains:
         try:
             return kind.model_validate(data)
         except ValidationError as error:
-            raise explain(error, self.source, self.loc, kind.__name__) from None
+            raise explain(error, self.source, self.loc, part_schema(kind.__name__)) from None
 
     def _listed(self, data: Sequence[object]) -> Domain:
         found: dict[str, Value] = {}

@@ -1,0 +1,11 @@
+"""Many servers under one scheduler: cluster files, policies that order servers, the table fleet, and what a run cost.
+
+The page: docs/howto/cluster.md. A policy of your own derives from `PlacementPolicy`.
+"""
+
+from ringhil.emulator.cluster.cluster import ClusterServer, ClusterTask, GpuCluster
+from ringhil.emulator.cluster.policy import PlacementPolicy
+from ringhil.emulator.cluster.read import load_cluster
+from ringhil.emulator.cluster.servers import Servers
+
+__all__ = ["ClusterServer", "ClusterTask", "GpuCluster", "PlacementPolicy", "Servers", "load_cluster"]

@@ -1,0 +1,104 @@
+"""A cluster as a file says it: servers, tasks, and what hardware draws. Frozen and checked.
+
+| quantity | unit |
+|---|---|
+| power | watts |
+| time | seconds |
+| share of a GPU, processors | thousandths |
+| memory of a server | MiB |
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+WHOLE = 1000  # thousandths of a GPU
+
+
+@dataclass(frozen=True)
+class TypePower:
+    """What a GPU of one type draws, in watts: `task` is the first power value (P2), `low` in its low-power state, `off`
+    when its server sleeps (P7)."""
+
+    idle: float
+    task: float
+    low: float
+    off: float
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Power of one of the equal processors of a server, in watts, and how many `cores` it has."""
+
+    idle: float
+    task: float
+    cores: int
+
+
+@dataclass(frozen=True)
+class ClusterServer:
+    """`types`: of each GPU. `busy`: GPUs that are taken for the whole run. `standby`: watts of the CPU of a server that
+    sleeps (P5); also of one that works when its `processor` isn't given."""
+
+    name: str
+    types: tuple[str, ...]
+    busy: frozenset[int]
+    cpus: int
+    memory: int
+    standby: float
+    processor: Processor | None
+
+
+@dataclass(frozen=True)
+class TaskNeeds:
+    """What a task needs of one server: `share` thousandths of each of `gpus` GPUs of one of `types`, any for none."""
+
+    gpus: int
+    share: int
+    cpus: int
+    memory: int
+    types: tuple[str, ...]
+
+    @property
+    def asked(self) -> int:
+        """Thousandths of a GPU, of all of them."""
+        return self.gpus * self.share
+
+
+@dataclass(frozen=True)
+class ClusterTask:
+    """A task that comes `at` and `lasts` so long, None: its list doesn't say, so that only a saturation draws it."""
+
+    name: str
+    needs: TaskNeeds
+    at: float
+    lasts: float | None
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """Tasks that come until `load` times all GPUs were asked for; nobody leaves. `arrivals`: places in the list of
+    tasks, None: drawn by the seed. `ties`: the place of each server among equals, None: as in the file. Both were read
+    from `column` of their files."""
+
+    load: float
+    column: str
+    arrivals: tuple[int, ...] | None
+    ties: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class GpuCluster:
+    """`until`: seconds to which energy is counted and nothing begins after; None: to the end of the last task."""
+
+    name: str
+    seed: int
+    until: float | None
+    power: Mapping[str, TypePower]
+    servers: tuple[ClusterServer, ...]
+    tasks: tuple[ClusterTask, ...]
+    saturation: Saturation | None
+
+    @property
+    def gpus(self) -> int:
+        """Of all servers."""
+        return sum(len(server.types) for server in self.servers)

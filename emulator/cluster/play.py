@@ -1,0 +1,282 @@
+"""A run over time: tasks come, wait, run and go; what is idle sleeps (P7); energy is counted by the table of watts.
+
+At one moment, tasks that are over go first, then all that have come are placed, in the order in which they came; who
+doesn't fit waits and keeps no other waiting.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, TaskNeeds
+from ringhil.emulator.cluster.policies import third_power
+from ringhil.emulator.cluster.policy import PlacementPolicy
+from ringhil.emulator.cluster.scheduler import PlacedOn, Scheduler
+from ringhil.emulator.cluster.servers import Figures, Flags, Rows, Servers
+from ringhil.emulator.cluster.workload import TargetWorkload
+
+
+@dataclass(frozen=True)
+class ServerThen:
+    """A server at the moment of a decision: how many idle GPUs the task could use, the first power value of each, their
+    sum, and that with the CPU's standby power, None: not all of its GPUs are idle."""
+
+    idle: int
+    first: tuple[float, ...]
+    second: float
+    third: float | None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Why a task went where: the servers that fit, first to last, in groups of equally many idle GPUs; those that were
+    dropped (P1); and what each was like, by name."""
+
+    order: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    dropped: tuple[str, ...]
+    servers: dict[str, ServerThen]
+
+
+@dataclass
+class PlacedTask:
+    """What became of a task; None: it never came to that. Times in seconds."""
+
+    task: ClusterTask
+    placed: PlacedOn | None = None
+    began: float | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True)
+class CurveMoment:
+    """From `at` on: percent of all GPUs that are used, percent of what is free that the expected next task can't use,
+    watts, tasks that wait, servers that are awake."""
+
+    at: float
+    allocated: float
+    fragmentation: float
+    watts: float
+    waiting: int
+    awake: int
+
+
+@dataclass
+class PlacementRun:
+    """A run by one policy. Energy in joules, up to `until`; `awake_j`: the same tasks, with nothing ever asleep."""
+
+    tasks: dict[str, PlacedTask] = field(default_factory=dict)
+    curve: list[CurveMoment] = field(default_factory=list)
+    decision: Decision | None = None
+    wake_ups: int = 0
+    until: float = 0.0
+    energy_j: float = 0.0
+    awake_j: float = 0.0
+
+    @property
+    def unplaced(self) -> int:
+        """Tasks that never began."""
+        return sum(each.began is None for each in self.tasks.values())
+
+    @property
+    def waited(self) -> list[float]:
+        """Seconds, of each task that began."""
+        return [each.began - each.task.at for each in self.tasks.values() if each.began is not None]
+
+    def rest(self, until: float) -> None:
+        """Nothing happens any more up to there."""
+        resting = until - self.until
+        if resting > 0 and self.curve:
+            self.energy_j += resting * self.curve[-1].watts
+            self.awake_j += resting * self.last_awake_watts
+            self.until = until
+
+    last_awake_watts: float = 0.0
+
+
+def play(
+    cluster: GpuCluster,
+    policy: type[PlacementPolicy],
+    seed: int,
+    explain: str | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> PlacementRun:
+    """The same for the same seed. `explain`: a task whose decision is kept. `on_progress`: tasks that came, of all."""
+    return _Run(cluster, policy, seed, explain).played(on_progress)
+
+
+class _Run:
+    def __init__(self, cluster: GpuCluster, policy: type[PlacementPolicy], seed: int, explain: str | None) -> None:
+        self._cluster, self._explain = cluster, explain
+        self._workload = TargetWorkload(cluster.tasks, tuple(cluster.power))
+        self._servers = Servers.of(cluster)
+        made = policy(self._workload, np.random.default_rng(seed))
+        self._one_each = made.one_each
+        self._scheduler = Scheduler(self._servers, made)
+        power = list(cluster.power.values())
+        self._low, self._off = (
+            np.array(watts)[self._servers.type_of] * self._servers.there
+            for watts in ([each.low for each in power], [each.off for each in power])
+        )
+        self._played = PlacementRun({task.name: PlacedTask(task) for task in cluster.tasks if task.lasts is not None})
+        self._waiting = list[PlacedTask]()
+        self._ends = list[tuple[float, int, PlacedTask]]()
+        self._started = 0
+        everyone = np.arange(len(self._servers))
+        self._awake = ~_asleep(self._servers)
+        self._sleeping_watts = self._watts(everyone)
+        self._awake_watts = self._servers.watts()
+        self._fragments = self._workload.fragmentation(self._servers)
+        self._free = int(self._servers.free.sum())
+
+    def played(self, on_progress: Callable[[int, int], None]) -> PlacementRun:
+        played, until = self._played, self._cluster.until
+        coming = sorted(played.tasks.values(), key=lambda each: each.task.at)
+        came = 0
+        self._note(0.0)
+        while came < len(coming) or self._ends:
+            arrival = coming[came].task.at if came < len(coming) else np.inf
+            now = min(arrival, self._ends[0][0] if self._ends else np.inf)
+            if until is not None and now > until:
+                break
+            self._pass(now)
+            while self._ends and self._ends[0][0] <= now:
+                self._end(heapq.heappop(self._ends)[2], now)
+            while came < len(coming) and coming[came].task.at <= now:
+                self._waiting.append(coming[came])
+                came += 1
+            if until is None or now < until:
+                self._place(now)
+            self._note(now)
+            on_progress(came, len(coming))
+        if until is not None:
+            self._pass(until)
+        return played
+
+    def _pass(self, now: float) -> None:
+        """Time goes by, with everything as it is."""
+        played = self._played
+        played.energy_j += (now - played.until) * float(self._sleeping_watts.sum())
+        played.awake_j += (now - played.until) * float(self._awake_watts.sum())
+        played.until = now
+
+    def _place(self, now: float) -> None:
+        """Whoever waits and fits, in the order in which they came. One after the other; but neighbours of equal needs
+        take the first servers of one order, one each, where the policy wants it so (P6)."""
+        left, full = list[PlacedTask](), set[TaskNeeds]()
+        waiting = deque(self._waiting)
+        while waiting:
+            needs = waiting[0].task.needs
+            group = [waiting.popleft()]
+            while waiting and waiting[0].task.needs == needs and (self._one_each or needs in full):
+                group.append(waiting.popleft())
+            while group and needs not in full:
+                if self._one_each or any(each.task.name == self._explain for each in group):
+                    order = self._scheduler.order(needs)
+                    self._keep_decision(group, order)
+                    chosen = [self._scheduler.on(server, needs) for server in order[: len(group)]]
+                else:
+                    found = self._scheduler.choose(needs)
+                    chosen = [] if found is None else [found]
+                for each, placed in zip(group, chosen, strict=False):
+                    self._begin(each, placed, now)
+                group = group[len(chosen) :]
+                if not chosen:
+                    full.add(needs)
+            for each in group:
+                if each.task.name == self._explain and self._played.decision is None:
+                    self._keep_decision([each], self._scheduler.order(needs))
+            left += group
+        self._waiting = left
+
+    def _begin(self, each: PlacedTask, placed: PlacedOn, now: float) -> None:
+        assert each.task.lasts is not None
+        each.placed, each.began = placed, now
+        self._scheduler.take(placed, each.task.needs)
+        self._free -= each.task.needs.asked
+        self._started += 1
+        heapq.heappush(self._ends, (now + each.task.lasts, self._started, each))
+        self._changed(placed.server)
+
+    def _end(self, each: PlacedTask, now: float) -> None:
+        assert each.placed is not None
+        each.ended = now
+        self._scheduler.give_back(each.placed, each.task.needs)
+        self._free += each.task.needs.asked
+        self._changed(each.placed.server)
+
+    def _changed(self, server: int) -> None:
+        row = np.array([server])
+        self._sleeping_watts[row] = self._watts(row)
+        changed = self._servers.at(row)
+        self._awake_watts[row], self._fragments[row] = changed.watts(), self._workload.fragmentation(changed)
+
+    def _watts(self, rows: Rows) -> Figures:
+        """With everything asleep that can be: idle GPUs, and servers that have no task and no GPU taken (P7)."""
+        servers = self._servers.at(rows)
+        idle = servers.there & (servers.free == WHOLE)
+        working = servers.watts() + np.where(idle, self._low[rows] - servers.idle_watts, 0.0).sum(axis=1)
+        return np.asarray(np.where(_asleep(servers), servers.standby + self._off[rows].sum(axis=1), working))
+
+    def _note(self, now: float) -> None:
+        """A point of the curve; of several at one moment the last."""
+        everything = self._cluster.gpus * WHOLE
+        awake = ~_asleep(self._servers)
+        self._played.wake_ups += int((awake & ~self._awake).sum())
+        self._awake = awake
+        moment = CurveMoment(
+            now,
+            100 * (everything - self._free) / everything if everything else 0.0,
+            100 * float(self._fragments.sum()) / self._free if self._free else 0.0,
+            float(self._sleeping_watts.sum()),
+            len(self._waiting),
+            int(awake.sum()),
+        )
+        if self._played.curve and self._played.curve[-1].at == now:
+            self._played.curve.pop()
+        self._played.curve.append(moment)
+        self._played.last_awake_watts = float(self._awake_watts.sum())
+
+    def _keep_decision(self, group: list[PlacedTask], order: list[int]) -> None:
+        if self._explain is None or self._played.decision is not None:
+            return
+        for each in group:
+            if each.task.name == self._explain:
+                self._played.decision = self._decision(each.task, order)
+
+    def _decision(self, task: ClusterTask, order: list[int]) -> Decision:
+        servers, needs = self._servers, task.needs
+        usable, third = servers.usable(needs), third_power(servers, needs)
+        first, unused = servers.task_watts, servers.unused
+        idle = usable.sum(axis=1)
+        names = [server.name for server in self._cluster.servers]
+        then = dict[str, ServerThen]()
+        for row, name in enumerate(names):
+            values = tuple(float(watts) for watts in first[row][usable[row]])
+            whole = float(third[row]) if unused[row] else None
+            then[name] = ServerThen(int(idle[row]), values, sum(values), whole)
+        return Decision(
+            tuple(names[row] for row in order),
+            tuple(_groups([(int(idle[row]), names[row]) for row in order])),
+            tuple(name for row, name in enumerate(names) if row not in set(order)),
+            then,
+        )
+
+
+def _asleep(servers: Servers) -> Flags:
+    return np.asarray(servers.unused & (servers.cpus_free == servers.cpus) & (servers.held.sum(axis=1) == 0))
+
+
+def _groups(ordered: list[tuple[int, str]]) -> Iterator[tuple[str, ...]]:
+    """Neighbours in the order with equally many idle GPUs."""
+    group = list[str]()
+    for place, (idle, name) in enumerate(ordered):
+        if place and idle != ordered[place - 1][0]:
+            yield tuple(group)
+            group = []
+        group.append(name)
+    if group:
+        yield tuple(group)

@@ -1,0 +1,207 @@
+"""Cluster files: YAML in, a frozen and checked `GpuCluster` out."""
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ringhil.emulator.cluster import lists
+from ringhil.emulator.cluster.cluster import (
+    WHOLE,
+    ClusterServer,
+    ClusterTask,
+    GpuCluster,
+    Processor,
+    Saturation,
+    TaskNeeds,
+    TypePower,
+)
+from ringhil.emulator.cluster.written import (
+    MOST_GPUS,
+    MOST_SERVERS,
+    ClusterFile,
+    PowerOfType,
+    ServerTemplate,
+    WrittenProcessor,
+    WrittenTask,
+)
+from ringhil.emulator.errors import printable
+from ringhil.emulator.scenario.file.explain import explain
+from ringhil.emulator.scenario.file.schema import schema_of
+from ringhil.emulator.scenario.yaml.errors import quoted, shown, unknown
+from ringhil.emulator.scenario.yaml.events import read_text
+from ringhil.emulator.scenario.yaml.marks import Loc, Source, exactly_one
+from ringhil.emulator.scenario.yaml.parse import parse
+
+
+def load_cluster(path: str | os.PathLike[str]) -> GpuCluster:
+    """The cluster in the file at `path`. Raises ScenarioError, also for the lists that it names."""
+    path = Path(path)
+    source = parse(read_text(path), str(path))
+    try:
+        written = ClusterFile.model_validate(source.data)
+    except ValidationError as error:
+        raise explain(error, source, root=_schema()) from None
+    return _Reader(source, written, path).cluster()
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return schema_of(ClusterFile)
+
+
+class _Reader:
+    def __init__(self, source: Source, written: ClusterFile, path: Path) -> None:
+        self._source, self._written, self._path = source, written, path
+        self._power = {name: _power(each) for name, each in written.cluster.power.items()}
+
+    def cluster(self) -> GpuCluster:
+        written = self._written
+        servers, tasks = self._servers(), self._tasks()
+        self._check_room(servers, tasks)
+        return GpuCluster(
+            written.name or printable(self._path.stem),
+            written.seed,
+            written.until,
+            self._power,
+            servers,
+            tasks,
+            self._saturation(servers, tasks),
+        )
+
+    def _servers(self) -> tuple[ClusterServer, ...]:
+        written = self._written.cluster
+        if exactly_one(self._source, ("cluster",), ("servers", "nodes")) == "nodes":
+            assert written.nodes is not None
+            processors = {name: _processor(each) for name, each in written.nodes.processors.items()}
+            for name in processors:
+                self._check_type(("cluster", "nodes", "processors", name), name, key=True)
+            path = self._path.parent / written.nodes.list
+            return lists.nodes(path, list(self._power), written.nodes.standby, processors)
+        assert written.servers is not None
+        found = dict[str, ClusterServer]()
+        for place, template in enumerate(written.servers):
+            loc: Loc = ("cluster", "servers", place)
+            if len(found) + (template.count or 1) > MOST_SERVERS:
+                problem = f"{len(found) + (template.count or 1)} servers up to here; allowed are {MOST_SERVERS}"
+                raise self._source.error(loc, problem)
+            for server in self._from_template(template, loc):
+                if server.name in found:
+                    raise self._source.error((*loc, "name"), f"a second server {quoted(server.name)}; allowed is one")
+                found[server.name] = server
+        return tuple(found.values())
+
+    def _from_template(self, template: ServerTemplate, loc: Loc) -> list[ClusterServer]:
+        self._check_type((*loc, "type"), template.type)
+        types = [template.type] * template.gpus
+        for index, kind in template.types.items():
+            where = (*loc, "types", index)
+            if int(index) >= template.gpus:
+                problem = f"there is no GPU {index}; allowed is 0 .. {template.gpus - 1}"
+                raise self._source.error(where, problem, key=True)
+            self._check_type(where, kind)
+            types[int(index)] = kind
+        for number, taken in enumerate(template.busy):
+            if taken >= template.gpus:
+                problem = f"there is no GPU {taken}; allowed is 0 .. {template.gpus - 1}"
+                raise self._source.error((*loc, "busy", number), problem)
+        names = [template.name]
+        if template.count is not None:
+            names = [f"{template.name}.{number}" for number in range(template.count)]
+        return [
+            ClusterServer(
+                name,
+                tuple(types),
+                frozenset(template.busy),
+                round(template.cpus * 1000),
+                template.memory,
+                template.standby,
+                None if template.processor is None else _processor(template.processor),
+            )
+            for name in names
+        ]
+
+    def _check_type(self, loc: Loc, name: str, *, key: bool = False) -> None:
+        if name not in self._power:
+            raise self._source.error(loc, unknown("type of GPU", name, self._power), key=key)
+
+    def _tasks(self) -> tuple[ClusterTask, ...]:
+        if exactly_one(self._source, (), ("tasks", "pods")) == "pods":
+            assert self._written.pods is not None
+            return lists.pods(self._path.parent / self._written.pods, list(self._power))
+        assert self._written.tasks is not None
+        found = dict[str, ClusterTask]()
+        for place, task in enumerate(self._written.tasks):
+            if task.name in found:
+                raise self._source.error(("tasks", place, "name"), f"a second task {quoted(task.name)}; allowed is one")
+            found[task.name] = self._task(task, ("tasks", place))
+        return tuple(found.values())
+
+    def _task(self, task: WrittenTask, loc: Loc) -> ClusterTask:
+        share = round(task.gpus * WHOLE)
+        whole = share >= WHOLE
+        if (share != task.gpus * WHOLE and abs(share - task.gpus * WHOLE) > 1e-6) or (whole and share % WHOLE):
+            allowed = f"0, 0.001 .. 0.999 in steps of 0.001, or a whole number to {MOST_GPUS}"
+            raise self._source.error((*loc, "gpus"), f"found {shown(task.gpus)}; allowed is {allowed}")
+        for number, kind in enumerate(task.types):
+            self._check_type((*loc, "types", number), kind)
+        until = self._written.until
+        if until is not None and task.at >= until:
+            raise self._source.error((*loc, "at"), f"found {task.at:g}; allowed is less than 'until', {until:g}")
+        needs = TaskNeeds(
+            share // WHOLE if whole else min(share, 1),
+            share if 0 < share < WHOLE else WHOLE,
+            round(task.cpus * 1000),
+            task.memory,
+            tuple(sorted({*task.types})),
+        )
+        return ClusterTask(task.name, needs, task.at, task.lasts)
+
+    def _check_room(self, servers: tuple[ClusterServer, ...], tasks: tuple[ClusterTask, ...]) -> None:
+        """No task is larger than every server, were it empty."""
+        if self._written.tasks is None:
+            return  # those of a trace may be: they are counted
+        sizes = {(server.types, server.cpus, server.memory) for server in servers}
+        known = dict[TaskNeeds, bool]()
+        for place, task in enumerate(tasks):
+            if task.needs not in known:
+                known[task.needs] = any(_fits(task.needs, *size) for size in sizes)
+            if not known[task.needs]:
+                problem = f"{quoted(task.name)} fits on no server, also if all of it were free"
+                raise self._source.error(("tasks", place), f"{problem}; allowed is what one of them has")
+
+    def _saturation(self, servers: tuple[ClusterServer, ...], tasks: tuple[ClusterTask, ...]) -> Saturation | None:
+        written = self._written.cluster.saturate
+        if written is None:
+            return None
+        loc: Loc = ("cluster", "saturate")
+        for key in ("arrivals", "ties"):
+            if getattr(written, key) is not None and written.column is None:
+                raise self._source.error((*loc, key), "a file without 'column'; needed is the column to read")
+        if written.column is not None and written.arrivals is written.ties is None:
+            raise self._source.error((*loc, "column"), "a column without a file; needed is 'arrivals' or 'ties'")
+        if not any(task.needs.asked for task in tasks):
+            raise self._source.error(loc, "no task needs a GPU; needed is one that does")
+        folder, column = self._path.parent, written.column or ""
+        return Saturation(
+            written.load,
+            column,
+            None if written.arrivals is None else lists.arrivals(folder / written.arrivals, column, len(tasks)),
+            None if written.ties is None else lists.ties(folder / written.ties, column, servers),
+        )
+
+
+def _fits(needs: TaskNeeds, types: tuple[str, ...], cpus: int, memory: int) -> bool:
+    usable = sum(not needs.types or kind in needs.types for kind in types)
+    return usable >= needs.gpus and cpus >= needs.cpus and memory >= needs.memory
+
+
+def _power(written: PowerOfType) -> TypePower:
+    low = written.idle if written.low is None else written.low
+    return TypePower(written.idle, written.task, low, low if written.off is None else written.off)
+
+
+def _processor(written: WrittenProcessor) -> Processor:
+    return Processor(written.idle, written.task, written.cores)

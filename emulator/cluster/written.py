@@ -1,0 +1,102 @@
+"""A cluster file as it is written; `read.py` makes a `GpuCluster` of it."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ringhil.emulator.scenario.file import names
+from ringhil.emulator.scenario.file.types import OneLine, OwnName, Part
+
+MOST_GPUS = 64  # of a server
+MOST_SERVERS = 100_000
+Watts = Annotated[float, Field(ge=0, le=1_000_000)]
+Seconds = Annotated[float, Field(ge=0, le=1_000_000_000)]
+Processors = Annotated[float, Field(ge=0, le=100_000)]
+Mebibytes = Annotated[int, Field(ge=0, le=1_000_000_000)]
+GpuIndex = Annotated[int, Field(ge=0, le=MOST_GPUS - 1)]
+IndexText = Annotated[str, Field(pattern=names.INDEX)]
+
+
+class PowerOfType(Part):
+    """What a GPU of one type draws."""
+
+    idle: Watts = Field(description="watts of a GPU that is awake and has nothing to do")
+    task: Watts = Field(description="watts at most with a task: the first power value (P2)")
+    low: Watts | None = Field(None, description="watts in its low-power state (P7); as `idle` unless given")
+    off: Watts | None = Field(None, description="watts while its whole server sleeps (P7); as `low` unless given")
+
+
+class WrittenProcessor(Part):
+    """The processors of a server, which are equal."""
+
+    idle: Watts = Field(description="watts of one that has nothing to do")
+    task: Watts = Field(description="watts of one that has")
+    cores: int = Field(ge=1, le=10_000, description="what one has, as tasks count `cpus`")
+
+
+class ServerTemplate(Part):
+    """A server, or several that are equal but for their names."""
+
+    name: OwnName = Field(description="its name; of several, NAME.0, NAME.1, ...")
+    count: int | None = Field(None, ge=1, le=MOST_SERVERS, description="how many there are")
+    gpus: int = Field(ge=1, le=MOST_GPUS, description="how many GPUs each has")
+    type: OwnName = Field(description="the type of its GPUs")
+    types: dict[IndexText, OwnName] = Field({}, description="GPUs of another type, by index")
+    busy: list[GpuIndex] = Field([], max_length=MOST_GPUS, description="GPUs that are taken from the start to the end")
+    cpus: Processors = Field(128, description="processors, as tasks count them")
+    memory: Mebibytes = Field(1_048_576, description="MiB of memory")
+    standby: Watts = Field(0, description="watts of its CPU while the whole server sleeps (P5)")
+    processor: WrittenProcessor | None = Field(
+        None, description="watts of its processors while it works; `standby` unless given"
+    )
+
+
+class NodeList(Part):
+    """Servers from a list in a file, one a line."""
+
+    list: OneLine = Field(description="a CSV file, relative to this file's folder")
+    standby: Watts = Field(0, description="watts of the CPU of each while the whole server sleeps (P5)")
+    processors: dict[OwnName, WrittenProcessor] = Field({}, description="processors by the type of a server's GPUs")
+
+
+class WrittenSaturation(Part):
+    """Tasks that come until more was asked for than there is, and never leave."""
+
+    load: float = Field(1.3, gt=0, le=100, description="how much is asked for, in parts of all GPUs")
+    arrivals: OneLine | None = Field(None, description="a CSV file: the order in which tasks come")
+    column: OneLine | None = Field(None, description="the column of these files")
+    ties: OneLine | None = Field(None, description="a CSV file: the place of each server among equals")
+
+
+class WrittenCluster(Part):
+    """Servers and what they draw. Exactly one of `servers` and `nodes`."""
+
+    power: dict[OwnName, PowerOfType] = Field(min_length=1, max_length=1000, description="watts by type of GPU")
+    servers: list[ServerTemplate] | None = Field(None, min_length=1, description="servers by template")
+    nodes: NodeList | None = Field(None, description="servers from a list in a file")
+    saturate: WrittenSaturation | None = Field(None, description="fill the cluster instead of a run over time")
+
+
+class WrittenTask(Part):
+    """A task."""
+
+    name: OwnName = Field(description="its name")
+    gpus: float = Field(ge=0, le=MOST_GPUS, description="whole GPUs of one server, or a fraction of one")
+    cpus: Processors = Field(0, description="processors")
+    memory: Mebibytes = Field(0, description="MiB of its server's memory")
+    at: Seconds = Field(0, description="seconds: when it comes")
+    lasts: Seconds = Field(alias="for", gt=0, description="seconds: how long it takes, once it has begun")
+    types: list[OwnName] = Field([], max_length=100, description="types of GPU that it can use; any unless given")
+
+
+class ClusterFile(Part):
+    """All of it. Exactly one of `tasks` and `pods`."""
+
+    name: OneLine | None = Field(None, description="what it is called in reports")
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="for what is drawn by lot")
+    until: Seconds | None = Field(
+        None, gt=0, description="seconds: the end, to which energy is counted; the end of the last task unless given"
+    )
+    cluster: WrittenCluster = Field(description="servers and what they draw")
+    tasks: list[WrittenTask] | None = Field(None, min_length=1, description="what the cluster has to do")
+    pods: OneLine | None = Field(None, description="a CSV file of tasks, relative to this file's folder")

@@ -1,0 +1,192 @@
+"""`ringhil place`: tasks on the servers of a cluster, by each policy that is asked for (P1 to P7)."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from ringhil.emulator.cluster.choice import policies_named
+from ringhil.emulator.cluster.cluster import GpuCluster, Saturation
+from ringhil.emulator.cluster.convert import cluster_text
+from ringhil.emulator.cluster.play import Decision, PlacementRun, play
+from ringhil.emulator.cluster.policies import DEFAULT
+from ringhil.emulator.cluster.policy import PlacementPolicy
+from ringhil.emulator.cluster.read import load_cluster
+from ringhil.emulator.cluster.saturate import Saturated, saturate
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
+from ringhil.emulator.front.cli.place_tables import (
+    curves,
+    decision_json,
+    document,
+    placements,
+    saturation_curves,
+    saturation_document,
+    saturation_placements,
+    show,
+    show_decision,
+    show_saturated,
+)
+from ringhil.emulator.front.cli.written import Output
+from ringhil.emulator.scenario import ScenarioError
+
+FLEET = "table"
+
+
+@click.command("place")
+@click.argument("files", type=FILE, metavar="CLUSTER.yaml", nargs=-1, required=True)
+@click.option(
+    "--policy",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help=f"Order servers by this policy, or by your own: MODULE:CLASS; may be repeated.  [default: {DEFAULT}]",
+)
+@click.option(
+    "--fleet", type=click.Choice([FLEET]), default=FLEET, show_default=True, help="Who keeps the books of the servers."
+)
+@click.option("--order", metavar="TASK", help="Explain the order of the servers for this task, and end.")
+@seed_option
+@json_option
+@click.option("--csv", "folder", type=FILE, metavar="DIR", help="Write curves.csv and placements.csv there.")
+@click.option(
+    "--import", "kind", type=click.Choice(["openb"]), help="Write a cluster file for two lists, NODES.csv and PODS.csv."
+)
+@click.option("-o", "written", type=FILE, metavar="FILE", help="With --import: the file.")
+def command(
+    files: tuple[Path, ...],
+    names: tuple[str, ...],
+    fleet: str,
+    order: str | None,
+    seed: int | None,
+    as_json: bool,
+    folder: Path | None,
+    kind: str | None,
+    written: Path | None,
+) -> int:
+    """Place the tasks of a cluster file on its servers, once by each policy: energy, waiting, fragmentation.
+
+    Exit code 0, also where tasks find no server.
+    """
+    if (kind is None) != (written is None):
+        raise click.UsageError("--import and -o go together: --import openb NODES.csv PODS.csv -o CLUSTER.yaml")
+    if kind is not None and written is not None:
+        return _convert(files, written)
+    if len(files) != 1:
+        raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
+    with explained():
+        policies = policies_named(names or (DEFAULT,))
+        cluster = load_cluster(files[0])
+        if cluster.saturation is not None:
+            if order is not None:
+                raise click.UsageError("--order is for runs over time; this file has 'saturate'")
+            _saturate(cluster, cluster.saturation, policies, seed, as_json, folder)
+        elif order is not None:
+            _explain(files[0], cluster, policies, order, cluster.seed if seed is None else seed, as_json)
+        else:
+            _play(files[0], cluster, policies, cluster.seed if seed is None else seed, as_json, folder)
+    return 0
+
+
+def _convert(files: Sequence[Path], written: Path) -> int:
+    if len(files) != 2:
+        raise click.UsageError(f"--import openb: found {len(files)} files; allowed are two, NODES.csv and PODS.csv")
+    with explained():
+        text = cluster_text(files[0], files[1], written.parent)
+    with Output(written) as file:
+        file.write(text)
+    return 0
+
+
+def _play(
+    file: Path,
+    cluster: GpuCluster,
+    policies: dict[str, type[PlacementPolicy]],
+    seed: int,
+    as_json: bool,
+    folder: Path | None,
+) -> None:
+    _check_timed(file, cluster)
+    played = dict[str, PlacementRun]()
+    for name, policy in policies.items():
+        with terminal.counting(f"{name}: tasks") as on_progress:
+            played[name] = play(cluster, policy, seed, on_progress=on_progress)
+    if cluster.until is None:  # energy is counted to the same moment for all
+        until = max(each.until for each in played.values())
+        for each in played.values():
+            each.rest(until)
+    if folder is not None:
+        _write(folder, curves(played, seed), placements(cluster, played, seed))
+    if as_json:
+        click.echo(json.dumps(document(cluster, played, seed, FLEET)))
+    else:
+        _head(cluster, seed, terminal.output())
+        show(played, terminal.output())
+
+
+def _explain(
+    file: Path, cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], task: str, seed: int, as_json: bool
+) -> None:
+    _check_timed(file, cluster)
+    if len(policies) > 1:
+        raise click.UsageError(f"--order with {len(policies)} policies; allowed is one")
+    if all(each.name != task or each.lasts is None for each in cluster.tasks):
+        raise ScenarioError(str(file), None, None, f"--order: there is no task {task!r}; allowed are those of 'tasks'")
+    ((name, policy),) = policies.items()
+    decision = play(cluster, policy, seed, explain=task).decision
+    if decision is None:
+        raise ScenarioError(str(file), None, None, f"--order: {task!r} has not come before 'until'")
+    if as_json:
+        click.echo(json.dumps(decision_json(task, name, decision)))
+    else:
+        _show_explained(cluster, task, name, decision, seed)
+
+
+def _show_explained(cluster: GpuCluster, task: str, name: str, decision: Decision, seed: int) -> None:
+    console = terminal.output()
+    _head(cluster, seed, console)
+    show_decision(task, name, decision, console)
+
+
+def _saturate(
+    cluster: GpuCluster,
+    saturation: Saturation,
+    policies: dict[str, type[PlacementPolicy]],
+    given: int | None,
+    as_json: bool,
+    folder: Path | None,
+) -> None:
+    number = re.search(r"[0-9]{1,9}$", saturation.column)
+    seed = given if given is not None else int(number[0]) if number else cluster.seed
+    done = dict[str, Saturated]()
+    for name, policy in policies.items():
+        with terminal.counting(f"{name}: tasks") as on_progress:
+            done[name] = saturate(cluster, saturation, policy, seed, on_progress)
+    if folder is not None:
+        _write(folder, saturation_curves(done, seed), saturation_placements(cluster, done, seed))
+    if as_json:
+        click.echo(json.dumps(saturation_document(cluster, done, seed, FLEET)))
+    else:
+        _head(cluster, seed, terminal.output())
+        show_saturated(done, terminal.output())
+
+
+def _check_timed(file: Path, cluster: GpuCluster) -> None:
+    if all(task.lasts is None for task in cluster.tasks):
+        raise ScenarioError(str(file), None, None, "no task of the list has a start and an end; needed is one that has")
+
+
+def _head(cluster: GpuCluster, seed: int, console: Console) -> None:
+    what = f"{len(cluster.servers):,} servers, {cluster.gpus:,} GPUs, {len(cluster.tasks):,} tasks"
+    console.print(f"[bold]{escape(cluster.name)}[/bold]  seed {seed}, fleet: {FLEET}, {what}")
+
+
+def _write(folder: Path, curve: str, placed: str) -> None:
+    with Output(folder / "curves.csv") as one, Output(folder / "placements.csv") as other:
+        one.write(curve)
+        other.write(placed)

@@ -1,0 +1,37 @@
+"""Classes of somebody else's, as people name them: MODULE:CLASS. Only whoever starts a run names code, never a file."""
+
+import importlib
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ringhil.emulator.documents import one_line
+from ringhil.emulator.terminated import Terminated
+
+NAMED = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+
+
+def look_here() -> None:
+    """Modules of whoever starts a run stand beside it."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+
+
+def load_named(what: str, error: Callable[[str], Exception]) -> Any:
+    """What stands under a name that `NAMED` fits; something that can be called. Raises `error`."""
+    module, _, name = what.partition(":")
+    look_here()
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except Terminated:
+        raise
+    except (Exception, SystemExit) as reason:
+        raise error(f"{module} can't be loaded: {one_line(f'{type(reason).__name__}: {reason}')}") from reason
+    if found is None:
+        raise error(f"{module} has no {name}")
+    if not callable(found):
+        raise error(f"{name} is no class")
+    return found

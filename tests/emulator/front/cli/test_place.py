@@ -1,0 +1,163 @@
+"""`ringhil place`: one table, one document, files that other tools read, and one line for what is wrong."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import refusal, ringhil
+
+from ringhil.emulator.cluster.policies import POLICIES
+
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
+SMALL = """name: three servers
+cluster:
+  power: {T4: {idle: 10, task: 70}, H200: {idle: 75, task: 700}}
+  servers:
+    - {name: n1, gpus: 8, type: T4, standby: 25, busy: [0, 1]}
+    - {name: n2, gpus: 4, type: H200, types: {3: T4}, standby: 30}
+    - {name: rack, count: 3, gpus: 8, type: T4, standby: 25}
+tasks:
+  - {name: t1, gpus: 3, at: 0, for: 100}
+  - {name: t2, gpus: 0.5, at: 10, for: 100}
+"""
+OWN = """from ringhil.emulator.cluster import PlacementPolicy
+
+class Last(PlacementPolicy):
+    def keys(self, servers, needs):
+        return [-servers.place]
+
+class Broken(Last):
+    def keys(self, servers, needs):
+        return 1 // 0
+
+class Short(Last):
+    def keys(self, servers, needs):
+        return [[1.0]]
+
+class Odd:
+    pass
+
+class Wild(Last):
+    def gpu(self, servers, needs):
+        return servers.place * 0 + 99
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "small.yaml").write_text(SMALL)
+    (tmp_path / "own.py").write_text(OWN)
+    return tmp_path
+
+
+def document(*words: object, cwd: Path | None = None) -> dict[str, Any]:
+    done = ringhil("place", *words, "--json", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_document_says_where_each_task_went_and_what_it_cost(folder: Path) -> None:
+    found = document("small.yaml", cwd=folder)["policies"]["pack-first"]
+    task = {"server": "n2", "gpus": ["a.0", "a.1", "a.2"], "at": 0, "began": 0, "ended": 100, "tries": 1}
+    assert found["fleet"] == "table"
+    assert found["tasks"]["t1"] == task
+    assert found["tasks"]["t2"] == {**task, "gpus": ["a.3"], "at": 10, "began": 10, "ended": 110}
+    assert found["energy_j"] == found["predicted_j"] > 0
+    assert found["unplaced"] == 0
+    assert found["waiting_s"] == {"median": 0, "p99": 0}
+
+
+def test_the_order_of_a_task_is_explained_with_its_power_values(folder: Path) -> None:
+    """P1 to P5: who was dropped, and second and third power values."""
+    (folder / "small.yaml").write_text(SMALL.replace("gpus: 3, at", "gpus: 5, at"))
+    found = document("small.yaml", "--order", "t1", cwd=folder)
+    assert found["task"] == "t1"
+    assert found["policy"] == "pack-first"
+    assert found["order"] == ["n1", "rack.0", "rack.1", "rack.2"]
+    assert found["groups"] == [["n1"], ["rack.0", "rack.1", "rack.2"]]
+    assert found["dropped"] == ["n2"]
+    assert found["servers"]["n1"] == {"idle": 6, "first": [70] * 6, "second": 420, "third": None}
+    assert found["servers"]["rack.1"] == {"idle": 8, "first": [70] * 8, "second": 560, "third": 585}
+    told = ringhil("place", "small.yaml", "--order", "t1", cwd=folder).stdout
+    assert "dropped: n2" in told
+    assert "585 W" in told
+
+
+def test_all_policies_are_compared_to_the_same_end(folder: Path) -> None:
+    words = [word for name in POLICIES for word in ("--policy", name)]
+    found = document(EXAMPLES / "cluster.yaml", *words)["policies"]
+    assert list(found) == list(POLICIES)
+    assert {each["until"] for each in found.values()} == {1200}
+    shown = ringhil("place", "small.yaml", *words, cwd=folder)
+    assert "fleet: table" in shown.stdout
+    assert all(f"\n{name} " in shown.stdout for name in POLICIES)
+    assert {each["until"] for each in document("small.yaml", *words, cwd=folder)["policies"].values()} == {110}
+
+
+def test_curves_and_placements_are_written_as_csv(folder: Path) -> None:
+    assert ringhil("place", "small.yaml", "--csv", "out", "--policy", "fgd", cwd=folder).returncode == 0
+    rows = {name: list(csv.DictReader((folder / "out" / f"{name}.csv").open())) for name in ("curves", "placements")}
+    assert [row["at"] for row in rows["curves"]] == ["0", "10", "100", "110"]
+    assert {row["policy"] for row in rows["curves"]} == {"fgd"}
+    assert rows["placements"][0]["gpus"].split()[0].startswith("a.")
+
+
+def test_a_cluster_is_filled_and_its_curve_written(folder: Path) -> None:
+    words = ("place", EXAMPLES / "cluster-full.yaml", "--policy", "fgd", "--policy", "random")
+    done = ringhil(*words, "--csv", "out", "--seed", 7, cwd=folder)
+    assert done.returncode == 0
+    rows = list(csv.DictReader((folder / "out" / "curves.csv").open()))
+    assert list(rows[0]) == ["policy", "seed", "percent", "allocated", "fragmentation", "watts"]
+    assert {(row["policy"], row["seed"]) for row in rows} == {("fgd", "7"), ("random", "7")}
+    last = {row["policy"]: row for row in rows}
+    assert all(int(row["percent"]) >= 120 for row in last.values())
+    assert float(last["fgd"]["allocated"]) > float(last["random"]["allocated"]) > 80
+    again = document(*words[1:], "--seed", 7)["policies"]
+    assert {name: f"{each['allocated']:.2f}" for name, each in again.items()} == {
+        name: row["allocated"] for name, row in last.items()
+    }
+
+
+def test_lists_become_a_cluster_file(folder: Path) -> None:
+    heads = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,scheduled_time"
+    (folder / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nnode-0,64000,262144,2,P100\n")
+    (folder / "pods.csv").write_text(f"{heads}\npod-0,12000,16384,1,460,,0,30,10\npod-1,1000,1,1,1000,,5,,\n")
+    done = ringhil("place", "--import", "openb", "nodes.csv", "pods.csv", "-o", "in/made.yaml", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    tasks = document("in/made.yaml", cwd=folder)["policies"]["pack-first"]["tasks"]
+    assert list(tasks) == ["pod-0"]
+    assert (tasks["pod-0"]["server"], tasks["pod-0"]["ended"]) == ("node-0", 20)
+
+
+def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> None:
+    found = document("small.yaml", "--policy", "own:Last", cwd=folder)["policies"]["own:Last"]
+    assert {each["server"] for each in found["tasks"].values()} == {"rack.2"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["missing.yaml"], "missing.yaml: cannot be read: No such file or directory"),
+        (["small.yaml", "--policy", "fgdd"], "--policy: found 'fgdd'; allowed is MODULE:CLASS or one of pack-first, "),
+        (["small.yaml", "--policy", "nope:X"], "--policy nope:X: nope can't be loaded: ModuleNotFoundError: No module"),
+        (["small.yaml", "--policy", "own:None"], "--policy own:None: own has no None"),
+        (["small.yaml", "--policy", "own:Odd"], "--policy own:Odd: Odd doesn't derive from ringhil.emulator.cluster.P"),
+        (["small.yaml", "--policy", "own:Broken"], "--policy own:Broken: keys: ZeroDivisionError: integer division"),
+        (["small.yaml", "--policy", "own:Short"], "--policy own:Short: keys: found an array of shape (1,) and type fl"),
+        (["small.yaml", "--policy", "own:Wild"], "--policy own:Wild: gpu: found no index of a GPU; allowed is one for"),
+        (["small.yaml", "--order", "t9"], "small.yaml: --order: there is no task 't9'; allowed are those of 'tasks'"),
+        (["full.yaml", "--order", "t1"], "--order is for runs over time; this file has 'saturate'"),
+        (["small.yaml", "small.yaml"], "found 2 files; allowed is one cluster file"),
+        (["small.yaml", "--import", "openb"], "--import and -o go together: --import openb NODES.csv PODS.csv -o CLU"),
+        (["small.yaml", "--fleet", "emulated"], "Invalid value for '--fleet': 'emulated' is not 'table'."),
+        (["small.yaml", "--csv", "own.py"], "own.py"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_exit_code_2(words: list[str], said: str, folder: Path) -> None:
+    (folder / "full.yaml").write_text(SMALL.replace("tasks:", "  saturate: {}\ntasks:"))
+    line = refusal("place", *words, cwd=folder)
+    assert line.removeprefix("ringhil: ").removeprefix("ringhil place: ").startswith(said)
