@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.children import Child
 from ringhil.emulator.testbench.results import not_imported
 
 _PATIENCE = 60.0  # seconds
@@ -23,20 +24,22 @@ def listed(module: str, folders: Sequence[Path]) -> list[tuple[str, bool]]:
     first. Raises BuildError when it can't be imported, or has none."""
     path = os.pathsep.join([*map(str, folders), *(p for p in sys.path if p)])
     command = [sys.executable, "-m", __name__, module]
+    process = Child(
+        command,
+        env=child_environment({"PYTHONPATH": path, "PYTHONUTF8": "1"}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
-        done = subprocess.run(
-            command,
-            env=child_environment({"PYTHONPATH": path, "PYTHONUTF8": "1"}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PATIENCE,
-            check=False,
-        )
+        output, errors = process.communicate(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
         raise BuildError(f"{module}: to import it takes longer than {_PATIENCE:g} s") from None
-    if done.returncode != 0:
-        raise BuildError(f"{module}: {not_imported(done.stderr.decode(errors='replace'), [module], folders)}")
-    found = [(str(name), bool(skip)) for name, skip in json.loads(done.stdout.splitlines()[-1])]
+    finally:
+        process.end()
+    if process.returncode != 0:
+        raise BuildError(f"{module}: {not_imported(errors.decode(errors='replace'), [module], folders)}")
+    found = [(str(name), bool(skip)) for name, skip in json.loads(output.splitlines()[-1])]
     if not found:
         raise BuildError(f"{module}: no cocotb tests: mark them with @cocotb.test()")
     return found
