@@ -281,6 +281,7 @@ print(json.dumps([energy / took, sum(powers) / len(powers)]))
 
 
 @needs("pynvml")
+@pytest.mark.slow(part="benches")  # the machine's time is what it is about
 def test_power_and_energy_agree_when_the_server_is_behind_and_it_says_so(tmp_path: Path) -> None:
     """A clock that nothing can keep, and a machine that does something else half of the time."""
     with Monitored(tmp_path, TEXT, "--clock", "500000000") as served:

@@ -30,8 +30,10 @@ def recorded(port: str, tmp_path: Path) -> Path:
 def test_firmware_that_does_otherwise_than_the_board_did_differs(recorded: Path) -> None:
     done = ringhil("replay", "r.rec", "--firmware", "a.1=mine:slower", cwd=recorded.parent)
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("differs: cycle ")
-    assert done.stdout.endswith(", a.1 from_firmware keepalive: multiplier is 2, recorded 3\n")
+    differs, why = done.stdout.splitlines()
+    assert differs.startswith("differs: cycle ")
+    assert differs.endswith(", a.1 from_firmware keepalive: multiplier is 2, recorded 3")
+    assert why.startswith("recorded with firmware.a.1 ringhil C; this is firmware.a.1 ")
 
 
 @pytest.mark.slow(part="outside")

@@ -7,7 +7,7 @@ import pytest
 
 from ringhil.protocol.line.codec import decode, encode
 from ringhil.protocol.line.framing import LONGEST, Unwrapper, wrap
-from ringhil.protocol.line.management import KEPT, MAJOR, Type
+from ringhil.protocol.line.management import KEPT, MAJOR, MINOR, Type
 from ringhil.protocol.line.messages import (
     HelloReply,
     HelloRequest,
@@ -171,7 +171,7 @@ def test_hello_ends_what_others_have_begun(built: ctypes.CDLL) -> None:
     line = Line(built, greeting)
     assert line.hello(b"n" * 64) == OK
     assert line.raw.startswith(b"\0\0")
-    assert line.requests == [HelloRequest(1, MAJOR, 0, b"n" * 64)]
+    assert line.requests == [HelloRequest(1, MAJOR, MINOR, b"n" * 64)]
 
 
 def test_hello_takes_no_longer_name_and_no_other_version(built: ctypes.CDLL) -> None:

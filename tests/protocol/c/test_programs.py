@@ -12,7 +12,7 @@ from tests.emulator.serial.served import Served
 from ringhil.emulator.serial.client import CardClient, RefusedError
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
-from ringhil.protocol.line.management import Refusal
+from ringhil.protocol.line.management import MAJOR, MINOR, Refusal
 from ringhil.protocol.line.messages import WriteRequest
 
 from . import library as c
@@ -31,7 +31,7 @@ def test_a_client_in_c_does_what_ours_does(served: Served, tmp_path: Path) -> No
     done = subprocess.run([program, served.ports["a"][0]], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "hello: a, 8 GPUs, version 1.0"
+    assert lines[0] == f"hello: a, 8 GPUs, version {MAJOR}.{MINOR}"
     assert lines[1:3] == ["census: 8 of 8, members ff", "last_census: 8 of 8"]
     assert lines[3].startswith("read: ")
     assert lines[4] == "read: 77"

@@ -4,13 +4,16 @@ from pathlib import Path
 
 import pylibfst
 
+from ringhil.emulator.trace.waves.transactions import CHANNELS
+
 
 def changes_in(path: Path) -> dict[str, list[tuple[int, int]]]:
-    """Signal name -> (cycle, value)."""
+    """Signal name -> (cycle, value), without those that are texts."""
     reader = pylibfst.lib.fstReaderOpen(str(path).encode())
     assert reader != pylibfst.ffi.NULL
     _, signals = pylibfst.get_scopes_signals2(reader)
-    names = {signal.handle: name for name, signal in signals.by_name.items()}
+    texts = tuple(f".{channel}_frame" for channel in CHANNELS)
+    names = {signal.handle: name for name, signal in signals.by_name.items() if not name.endswith(texts)}
     found: dict[str, list[tuple[int, int]]] = {name: [] for name in names.values()}
 
     def note(_: object, time: int, handle: int, value: object) -> None:

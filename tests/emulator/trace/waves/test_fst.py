@@ -38,7 +38,7 @@ def run(path: Path, text: str = TEXT) -> Run:
 def test_frames_on_the_wire_are_in_the_file(tmp_path: Path) -> None:
     run(tmp_path / "w.fst")
     found = changes_in(tmp_path / "w.fst")
-    assert len(found) == 3 * 4 * (1 + len(wire.LinkBit) + 2)
+    assert len(found) == 3 * 4 * (1 + len(wire.LinkBit))
     first_flits = {value >> 56 for _, value in found["a.gpu1.p2_tx.data_flit"]}
     assert wire.Kind.STATISTICS.code in first_flits
     # The entry hands a frame on at the first valid flit, and the next GPU two cycles later.
