@@ -15,7 +15,7 @@ EXAMPLES = ROOT / "examples"
 GOOD = "server: {cards: {a: {gpus: 4}}}\nworkload: {units: 8, size: 100}\n"
 
 
-ALL = sorted(EXAMPLES.glob("*.yaml"))
+ALL = sorted(file for file in EXAMPLES.glob("*.yaml") if not file.stem.startswith("cluster"))  # see test_place.py
 SHOWN = ("sharing-memory", "sharing-slices")  # by `ringhil share`, with the same verdict: see test_share.py
 SHARED = pytest.mark.slow(part="benches")
 
