@@ -7,6 +7,7 @@ import pytest
 
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.host.contexts.command import Command
+from ringhil.emulator.host.contexts.outside import OutsideClient
 from ringhil.emulator.host.work import segments
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
@@ -56,7 +57,7 @@ def talked(
         run.run_to(cycle + (9 if again else 1000) * number)
         (frame,) = segments.segments(unit + number * (not again), 1, command.payload(), route, command.compute, context)
         answers = list[m.Message]()
-        card.carry_out(m.SendRequest(1, 0, Port.CPU.code, frame), answers.append)
+        card.carry_out(m.SendRequest(1, 0, Port.CPU.code, frame), answers.append, OutsideClient())
         assert [type(answer) for answer in answers] == [m.SendReply]
     try:
         return run.finish()
