@@ -272,7 +272,7 @@ gpu = n.nvmlDeviceGetHandleByIndex(4)
 n.nvmlDeviceGetPowerUsage(gpu)
 time.sleep(1.2)  # what is averaged is behind the start
 began, before, powers = time.monotonic(), n.nvmlDeviceGetTotalEnergyConsumption(gpu), []
-while time.monotonic() < began + 1.5:
+while time.monotonic() < began + 8:  # each power is that of the second before: longer than that
     time.sleep(0.02)
     powers.append(n.nvmlDeviceGetPowerUsage(gpu))
 energy, took = n.nvmlDeviceGetTotalEnergyConsumption(gpu) - before, time.monotonic() - began
@@ -287,7 +287,7 @@ def test_power_and_energy_agree_when_the_server_is_behind_and_it_says_so(tmp_pat
     with Monitored(tmp_path, TEXT, "--clock", "500000000") as served:
         with served.halting(0.1):
             measured, told = served.python(LATE)
-        assert told == pytest.approx(measured, rel=0.2)
+        assert told == pytest.approx(measured, rel=0.25)
         done = json.loads(ringhil("card", served.ports["b"][0], "info", "--json").stdout)
         assert 0 < done["kept"] < 0.1
         assert served.end(signal.SIGTERM)[0] == 0
