@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.host.contexts.command import Command
+from ringhil.emulator.host.contexts.command import Command, ContextRef
 from ringhil.emulator.host.work import segments
 from ringhil.emulator.nvml.answers import NvmlAnswers
 from ringhil.emulator.nvml.messages import NvmlTopic, Question
@@ -242,3 +242,18 @@ def test_a_program_is_a_process_whose_memory_counts_in_the_root(server: LiveServ
     program.port.close()
     later(server)
     assert told() == ("0", [])
+
+
+def test_a_context_of_the_server_s_own_stays_whoever_wanted_to_create_it(
+    server: LiveServer, card: ManagedCard, watcher: Program
+) -> None:
+    """Even with the same key."""
+    place = ContextRef(0, GPU, CONTEXT)
+    for command in (Command(Compute.CREATE, KEY, 60), Command(Compute.ALLOCATE, KEY, 50)):
+        server.cpu.driver.ask(place, command, lambda answer: None)
+    later(server)
+    program = Program(server, card)
+    program.command(Compute.CREATE, 60)
+    program.port.close()
+    later(server)
+    assert (watcher.contexts(), held(server)) == ([], 50)
