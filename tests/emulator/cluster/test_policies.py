@@ -192,3 +192,21 @@ def test_random_draws_by_its_seed() -> None:
         orders[number] = tuple(Scheduler(Servers.of(given), policy).order(ONE))
     assert len({*orders.values()}) == 5
     assert all(orders[n] == orders[n + 5] for n in range(5))
+
+
+def test_packing_takes_a_server_in_use_then_the_smallest_unused() -> None:
+    servers = [server("large", [1, 1]), server("small", [1]), server("used", [1, 1, 1], busy=[0])]
+    assert order("packing", servers) == "used small large"
+
+
+def test_dot_product_takes_where_least_is_free() -> None:
+    servers = [server("three", [1, 1, 1]), server("one", [1]), server("two", [1, 1])]
+    assert order("dot-product", servers) == "one two three"
+
+
+def test_clustering_takes_where_tasks_of_its_kind_are_alone_then_among_others() -> None:
+    servers = [server(name, [1] * 4) for name in ("another", "none", "both", "same")]
+    made, two = scheduler("clustering", cluster(servers)), TaskNeeds(2, WHOLE, 0, 0, ())
+    for row, needs, gpus in ((0, two, [0, 1]), (2, ONE, [0]), (2, two, [1, 2]), (3, ONE, [0])):
+        made.servers.take(row, needs, gpus)
+    assert [servers[row].name for row in made.order(ONE)] == ["same", "both", "none", "another"]
