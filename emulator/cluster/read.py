@@ -1,5 +1,6 @@
 """Cluster files: YAML in, a frozen and checked `GpuCluster` out."""
 
+import copy
 import os
 from functools import cache
 from pathlib import Path
@@ -29,11 +30,14 @@ from ringhil.emulator.cluster.written import (
 )
 from ringhil.emulator.errors import printable
 from ringhil.emulator.scenario.file.explain import explain
-from ringhil.emulator.scenario.file.schema import schema_of
+from ringhil.emulator.scenario.file.schema import DIALECT, schema_of
 from ringhil.emulator.scenario.yaml.errors import quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.events import read_text
 from ringhil.emulator.scenario.yaml.marks import Loc, Source, exactly_one
 from ringhil.emulator.scenario.yaml.parse import parse
+
+_TASKS = ("tasks", "pods")
+_SERVERS = ("servers", "nodes")
 
 
 def load_cluster(path: str | os.PathLike[str]) -> GpuCluster:
@@ -50,6 +54,16 @@ def load_cluster(path: str | os.PathLike[str]) -> GpuCluster:
 @cache
 def _schema() -> dict[str, Any]:
     return schema_of(ClusterFile)
+
+
+def cluster_schema() -> dict[str, Any]:
+    """JSON Schema, draft 2020-12, that accepts every cluster file that loads. It can't follow names through the file,
+    and doesn't know what stands in lists."""
+    whole = copy.deepcopy(_schema())
+    within = whole["properties"]["cluster"]
+    for part, keys in ((whole, _TASKS), (within, _SERVERS)):
+        part["oneOf"] = [{"required": [key]} for key in keys]
+    return {"$schema": DIALECT, "title": "ringhil cluster", **whole}
 
 
 class _Reader:
@@ -73,7 +87,7 @@ class _Reader:
 
     def _servers(self) -> tuple[ClusterServer, ...]:
         written = self._written.cluster
-        if exactly_one(self._source, ("cluster",), ("servers", "nodes")) == "nodes":
+        if exactly_one(self._source, ("cluster",), _SERVERS) == "nodes":
             assert written.nodes is not None
             processors = {name: _processor(each) for name, each in written.nodes.processors.items()}
             for name in processors:
@@ -94,19 +108,21 @@ class _Reader:
         return tuple(found.values())
 
     def _from_template(self, template: ServerTemplate, loc: Loc) -> list[ClusterServer]:
-        self._check_type((*loc, "type"), template.type)
-        types = [template.type] * template.gpus
+        types = list[str]()
+        if template.type is not None:
+            self._check_type((*loc, "type"), template.type)
+            types = [template.type] * template.gpus
+        elif template.gpus:
+            raise self._source.error(loc, "key 'type' is missing; needed is the type of its GPUs")
         for index, kind in template.types.items():
             where = (*loc, "types", index)
             if int(index) >= template.gpus:
-                problem = f"there is no GPU {index}; allowed is 0 .. {template.gpus - 1}"
-                raise self._source.error(where, problem, key=True)
+                raise self._source.error(where, _no_gpu(int(index), template.gpus), key=True)
             self._check_type(where, kind)
             types[int(index)] = kind
         for number, taken in enumerate(template.busy):
             if taken >= template.gpus:
-                problem = f"there is no GPU {taken}; allowed is 0 .. {template.gpus - 1}"
-                raise self._source.error((*loc, "busy", number), problem)
+                raise self._source.error((*loc, "busy", number), _no_gpu(taken, template.gpus))
         names = [template.name]
         if template.count is not None:
             names = [f"{template.name}.{number}" for number in range(template.count)]
@@ -128,7 +144,7 @@ class _Reader:
             raise self._source.error(loc, unknown("type of GPU", name, self._power), key=key)
 
     def _tasks(self) -> tuple[ClusterTask, ...]:
-        if exactly_one(self._source, (), ("tasks", "pods")) == "pods":
+        if exactly_one(self._source, (), _TASKS) == "pods":
             assert self._written.pods is not None
             return lists.pods(self._path.parent / self._written.pods, list(self._power))
         assert self._written.tasks is not None
@@ -191,6 +207,10 @@ class _Reader:
             None if written.arrivals is None else lists.arrivals(folder / written.arrivals, column, len(tasks)),
             None if written.ties is None else lists.ties(folder / written.ties, column, servers),
         )
+
+
+def _no_gpu(index: int, gpus: int) -> str:
+    return f"there is no GPU {index}; allowed is {f'0 .. {gpus - 1}' if gpus else 'none'}"
 
 
 def _fits(needs: TaskNeeds, types: tuple[str, ...], cpus: int, memory: int) -> bool:

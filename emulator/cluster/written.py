@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ringhil.emulator.scenario.file import names
-from ringhil.emulator.scenario.file.types import OneLine, OwnName, Part
+from ringhil.emulator.scenario.file.types import OneLine, Part
 
 MOST_GPUS = 64  # of a server
 MOST_SERVERS = 100_000
@@ -14,6 +14,7 @@ Seconds = Annotated[float, Field(ge=0, le=1_000_000_000)]
 Processors = Annotated[float, Field(ge=0, le=100_000)]
 Mebibytes = Annotated[int, Field(ge=0, le=1_000_000_000)]
 GpuIndex = Annotated[int, Field(ge=0, le=MOST_GPUS - 1)]
+GivenName = Annotated[str, Field(pattern=names.LISTED)]
 IndexText = Annotated[str, Field(pattern=names.INDEX)]
 
 
@@ -37,11 +38,11 @@ class WrittenProcessor(Part):
 class ServerTemplate(Part):
     """A server, or several that are equal but for their names."""
 
-    name: OwnName = Field(description="its name; of several, NAME.0, NAME.1, ...")
+    name: GivenName = Field(description="its name; of several, NAME.0, NAME.1, ...")
     count: int | None = Field(None, ge=1, le=MOST_SERVERS, description="how many there are")
-    gpus: int = Field(ge=1, le=MOST_GPUS, description="how many GPUs each has")
-    type: OwnName = Field(description="the type of its GPUs")
-    types: dict[IndexText, OwnName] = Field({}, description="GPUs of another type, by index")
+    gpus: int = Field(ge=0, le=MOST_GPUS, description="how many GPUs each has")
+    type: GivenName | None = Field(None, description="the type of its GPUs; needed unless it has none")
+    types: dict[IndexText, GivenName] = Field({}, description="GPUs of another type, by index")
     busy: list[GpuIndex] = Field([], max_length=MOST_GPUS, description="GPUs that are taken from the start to the end")
     cpus: Processors = Field(128, description="processors, as tasks count them")
     memory: Mebibytes = Field(1_048_576, description="MiB of memory")
@@ -56,7 +57,7 @@ class NodeList(Part):
 
     list: OneLine = Field(description="a CSV file, relative to this file's folder")
     standby: Watts = Field(0, description="watts of the CPU of each while the whole server sleeps (P5)")
-    processors: dict[OwnName, WrittenProcessor] = Field({}, description="processors by the type of a server's GPUs")
+    processors: dict[GivenName, WrittenProcessor] = Field({}, description="processors by the type of a server's GPUs")
 
 
 class WrittenSaturation(Part):
@@ -71,7 +72,7 @@ class WrittenSaturation(Part):
 class WrittenCluster(Part):
     """Servers and what they draw. Exactly one of `servers` and `nodes`."""
 
-    power: dict[OwnName, PowerOfType] = Field(min_length=1, max_length=1000, description="watts by type of GPU")
+    power: dict[GivenName, PowerOfType] = Field(min_length=1, max_length=1000, description="watts by type of GPU")
     servers: list[ServerTemplate] | None = Field(None, min_length=1, description="servers by template")
     nodes: NodeList | None = Field(None, description="servers from a list in a file")
     saturate: WrittenSaturation | None = Field(None, description="fill the cluster instead of a run over time")
@@ -80,13 +81,13 @@ class WrittenCluster(Part):
 class WrittenTask(Part):
     """A task."""
 
-    name: OwnName = Field(description="its name")
+    name: GivenName = Field(description="its name")
     gpus: float = Field(ge=0, le=MOST_GPUS, description="whole GPUs of one server, or a fraction of one")
     cpus: Processors = Field(0, description="processors")
     memory: Mebibytes = Field(0, description="MiB of its server's memory")
     at: Seconds = Field(0, description="seconds: when it comes")
     lasts: Seconds = Field(alias="for", gt=0, description="seconds: how long it takes, once it has begun")
-    types: list[OwnName] = Field([], max_length=100, description="types of GPU that it can use; any unless given")
+    types: list[GivenName] = Field([], max_length=100, description="types of GPU that it can use; any unless given")
 
 
 class ClusterFile(Part):

@@ -1,4 +1,4 @@
-"""`ringhil schema`: the JSON Schema of server and scenario files."""
+"""`ringhil schema`: the JSON Schema of server and scenario files, or of cluster files."""
 
 import json
 
@@ -8,6 +8,10 @@ from ringhil.emulator.scenario import json_schema
 
 
 @click.command("schema")
-def command() -> None:
-    """Print the JSON Schema of server and scenario files, for editors and checkers."""
-    click.echo(json.dumps(json_schema(), indent=2))
+@click.argument("kind", type=click.Choice(["scenario", "cluster"]), default="scenario")
+def command(kind: str) -> None:
+    """Print the JSON Schema of server and scenario files, or of cluster files, for editors and checkers."""
+    schema = json_schema
+    if kind == "cluster":
+        from ringhil.emulator.cluster import cluster_schema as schema  # numpy isn't needed for the others
+    click.echo(json.dumps(schema(), indent=2))

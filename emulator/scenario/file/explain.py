@@ -10,6 +10,7 @@ from ringhil.emulator.scenario.file.schema import schema
 from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.marks import Loc, Source
 
+_CLUSTER: Loc = ("cluster",)
 _KEY = "[key]"  # pydantic's mark, at the end of a place, for the key instead of the value
 
 
@@ -21,6 +22,8 @@ def explain(
     With `root`, the schema of what stands at `base`, it is no whole scenario.
     """
     details = error.errors(include_url=False, include_context=False, include_input=False)
+    if root is None and not base and any(d["loc"] == _CLUSTER for d in details):
+        return source.error(_CLUSTER, "key 'cluster': that is a file of a cluster; ringhil place plays it", key=True)
     first = min(details, key=lambda d: (d["type"] == "missing", _place(d, source, base)))
     return _explain(first, source, base, schema() if root is None else root)
 

@@ -12,6 +12,7 @@ CARD_OR_GPU = rf"^{_CARD}(?:\.{_INDEX})?$"
 LINK = rf"^{_CARD}\.{_INDEX}-{_CARD}\.{_INDEX}$"
 INDEX_OR_DEFAULT = f"^(?:default|{_INDEX})$"
 INDEX = f"^(?:{_INDEX})$"
+LISTED = r"^(?:[A-Za-z0-9][A-Za-z0-9_.:/+-]{0,252})$"  # of servers and tasks, as other programs name them
 GROUP_PATH = f"^{_CARD}(?:/{_CARD})*$"
 PARAMETER = r"^[A-Za-z_][A-Za-z0-9_]{0,39}$"
 SWEPT_TEXT = r"^[^,\x00-\x1f\x7f-\x9f\u2028\u2029]{1,100}$"
@@ -20,6 +21,7 @@ ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$"
 IN_WORDS = {
     CARD: "a card name (a letter, then letters, digits, '-' or '_')",
     OWN_NAME: "a name (a letter, then letters, digits, '-' or '_')",
+    LISTED: "a name (a letter or digit, then letters, digits or '_.:/+-', at most 253)",
     GPU: "a GPU name, card and index, such as a.3",
     CARD_OR_GPU: "a card or a GPU, such as a or a.3",
     LINK: "a link, the two GPUs at its ends, such as a.5-a.6",

@@ -67,16 +67,16 @@ def mark_of(mark: Any) -> Position:
     return Position(mark.line + 1, mark.column + 1)
 
 
-def read_text(path: Path) -> str:
-    """The text of a file, UTF-8. Raises ScenarioError."""
+def read_text(path: Path, most: int = MAX_BYTES) -> str:
+    """The text of a file of at most `most` bytes, UTF-8. Raises ScenarioError."""
     try:
         with open_input(path) as file:
-            data = file.read(MAX_BYTES + 1)  # one more shows that there is more; what is behind it isn't read
+            data = file.read(most + 1)  # one more shows that there is more; what is behind it isn't read
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = reason_of(error) if isinstance(error, OSError) else error
         raise ScenarioError(str(path), None, None, f"cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise ScenarioError(str(path), 1, 1, f"the file is too large; at most {MAX_BYTES} bytes are read")
+    if len(data) > most:
+        raise ScenarioError(str(path), 1, 1, f"the file is too large; at most {most} bytes are read")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
-from ringhil.emulator.cluster import load_cluster
+from ringhil.emulator.cluster import cluster_schema, load_cluster
 from ringhil.emulator.cluster.cluster import WHOLE, TaskNeeds, TypePower
 from ringhil.emulator.scenario import ScenarioError
+from ringhil.emulator.scenario.yaml.parse import parse
 
 GOOD = """cluster:
   power: {T4: {idle: 10, task: 70, low: 4}, H200: {idle: 75, task: 700}}
@@ -92,6 +96,9 @@ def test_lists_give_servers_tasks_and_orders(tmp_path: Path) -> None:
         ("tasks:", "until: 1\ntasks:", "tasks[0].at: found 1; allowed is less than 'until', 1"),
         ("tasks:", "pods: pods.csv\ntasks:", "top level: key 'tasks' beside 'pods'; allowed is exactly one of"),
         ("  servers:", "  nodes: {list: nodes.csv}\n  servers:", "cluster: key 'servers' beside 'nodes'; allowed"),
+        (", type: H200", "", "cluster.servers[1]: key 'type' is missing; needed is the type of its GPUs"),
+        ("name: n2", "name: '-'", "cluster.servers[1].name: found '-'; allowed is a name (a letter or digit, then let"),
+        ("gpus: 2, type", "gpus: 0, busy: [0], type", "cluster.servers[2].busy[0]: there is no GPU 0; allowed is none"),
         ("tasks:", "server: {}\ntasks:", "top level: unknown key 'server'"),
     ],
 )
@@ -145,3 +152,41 @@ def test_what_is_wrong_with_a_list_is_said_on_one_line(name: str, text: str, sai
     with pytest.raises(ScenarioError) as refused:
         load_cluster(path)
     assert str(refused.value).startswith(f"{tmp_path}/{said}")
+
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+VALIDATOR = Draft202012Validator(cluster_schema())
+
+
+def test_the_schema_accepts_what_loads(tmp_path: Path) -> None:
+    Draft202012Validator.check_schema(cluster_schema())
+    files = [*EXAMPLES.glob("cluster*.yaml"), EXAMPLES / "openb" / "cluster.yaml", written(tmp_path, LISTS)]
+    for file in (*files, written(tmp_path)):
+        load_cluster(file)
+        VALIDATOR.validate(parse(file.read_text(), str(file)).data)
+
+
+words = st.sampled_from(["", " ", "0", "-1", ".inf", "x", "T4", "[]", "{}", "null", "servers", "pods", "nodes", "\n"])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_changed_file_is_refused_in_one_line_or_valid(data: st.DataObject, tmp_path: Path) -> None:
+    text = data.draw(st.sampled_from([GOOD, LISTS]))
+    first, last = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    file = written(tmp_path, text[:first] + data.draw(words) + text[min(last, first + 12) :])
+    try:
+        load_cluster(file)
+    except ScenarioError as error:
+        said = str(error).splitlines()
+        assert len(said) == 1
+    else:
+        VALIDATOR.validate(parse(file.read_text(), str(file)).data)
+
+
+def test_servers_may_have_names_as_other_programs_give_them_and_no_gpus(tmp_path: Path) -> None:
+    text = GOOD.replace("name: n1", "name: 10.0.0.1").replace("name: t1", 'name: "17_3"')
+    text = text.replace("  - {name: rack, count: 3, gpus: 2, type: T4}", "  - {name: ns/cpu-only, gpus: 0}")
+    found = load_cluster(written(tmp_path, text))
+    assert [(each.name, len(each.types)) for each in found.servers] == [("10.0.0.1", 8), ("n2", 4), ("ns/cpu-only", 0)]
+    assert found.tasks[0].name == "17_3"
