@@ -18,10 +18,11 @@ from ringhil.emulator.cluster.cluster import WHOLE, ClusterServer, ClusterTask, 
 from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.events import read_text
 
-_MOST = 10**9  # of any number in a list
+MOST_BYTES = 64 << 20
+MOST = 10**9  # of any number in a list
 _MOST_GPUS = 64  # of a server
 _NODES = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
-_PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time")
+PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time")
 
 
 class ListRow:
@@ -30,7 +31,7 @@ class ListRow:
     def __init__(self, path: Path, line: int, cells: Mapping[str, str]) -> None:
         self._path, self._line, self.cells = path, line, cells
 
-    def number(self, column: str, most: int = _MOST) -> int:
+    def number(self, column: str, most: int = MOST) -> int:
         """Raises ScenarioError."""
         text = self.cells[column]
         if not text.isascii() or not text.isdecimal() or len(text) > 10 or int(text) > most:
@@ -42,14 +43,22 @@ class ListRow:
         return ScenarioError(str(self._path), self._line, 1, f"{column}: {problem}")
 
 
-def rows_of(path: Path, columns: Iterable[str]) -> Iterator[ListRow]:
-    """The rows of a file with at least these columns. Raises ScenarioError."""
-    reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""))
+def rows_of(
+    path: Path, columns: Iterable[str], *, bars: bool = False, any_of: Sequence[Sequence[str]] = ()
+) -> Iterator[ListRow]:
+    """The rows of a file with at least these columns, and one `any_of` each of these; `bars` between cells that have no
+    quotes, and not commas. Raises ScenarioError."""
+    text = io.StringIO(read_text(path, MOST_BYTES).removeprefix("\ufeff"), newline="")
+    reader = csv.reader(text, delimiter="|", quoting=csv.QUOTE_NONE) if bars else csv.reader(text)
     try:
         heads = next(reader, [])
         for column in columns:
             if column not in heads:
                 problem = f"no column {quoted(column)}; found are {listing(heads) or 'none'}"
+                raise ScenarioError(str(path), 1, 1, problem)
+        for choices in any_of:
+            if not any(column in heads for column in choices):
+                problem = f"no column of {listing(choices)}; found are {listing(heads) or 'none'}"
                 raise ScenarioError(str(path), 1, 1, problem)
         for cells in reader:
             if not cells:
@@ -84,7 +93,7 @@ def nodes(
 def pods(path: Path, types: Sequence[str]) -> tuple[ClusterTask, ...]:
     """A list of pods. Raises ScenarioError."""
     found = dict[str, ClusterTask]()
-    for row in rows_of(path, _PODS):
+    for row in rows_of(path, PODS):
         name, gpus = row.cells["name"], row.number("num_gpu", _MOST_GPUS)
         if name in found:
             raise row.error("name", f"a second pod {quoted(name)}; allowed is one")

@@ -11,12 +11,15 @@ from rich.markup import escape
 
 from ringhil.emulator.cluster.choice import policies_named
 from ringhil.emulator.cluster.cluster import GpuCluster, Saturation
-from ringhil.emulator.cluster.convert import cluster_text
+from ringhil.emulator.cluster.convert import cluster_text, imported_texts
+from ringhil.emulator.cluster.kubernetes import imported_kubernetes, kwok_nodes
 from ringhil.emulator.cluster.play import Decision, PlacementRun, play
 from ringhil.emulator.cluster.policies import DEFAULT
 from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.read import load_cluster
 from ringhil.emulator.cluster.saturate import Saturated, saturate
+from ringhil.emulator.cluster.slurm import imported_sacct
+from ringhil.emulator.errors import printable
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
@@ -32,10 +35,11 @@ from ringhil.emulator.front.cli.place_tables import (
     show_decision,
     show_saturated,
 )
-from ringhil.emulator.front.cli.written import Output
+from ringhil.emulator.front.cli.written import Output, check_apart
 from ringhil.emulator.scenario import ScenarioError
 
 FLEET = "table"
+_IMPORTS = {"openb": 2, "sacct": 1, "kubernetes": 1}  # how many files each takes
 
 
 @click.command("place")
@@ -55,9 +59,19 @@ FLEET = "table"
 @json_option
 @click.option("--csv", "folder", type=FILE, metavar="DIR", help="Write curves.csv and placements.csv there.")
 @click.option(
-    "--import", "kind", type=click.Choice(["openb"]), help="Write a cluster file for two lists, NODES.csv and PODS.csv."
+    "--import",
+    "kind",
+    type=click.Choice([*_IMPORTS]),
+    help="Write a cluster file for two lists, NODES.csv and PODS.csv, or for what sacct or kubectl printed.",
 )
-@click.option("-o", "written", type=FILE, metavar="FILE", help="With --import: the file.")
+@click.option("-o", "written", type=FILE, metavar="FILE", help="With --import: the cluster file.")
+@click.option(
+    "--export",
+    "exported",
+    type=(click.Choice(["kwok"]), FILE),
+    metavar="kwok FILE",
+    help="Write the servers as nodes of Kubernetes that KWOK simulates, and end.",
+)
 def command(
     files: tuple[Path, ...],
     names: tuple[str, ...],
@@ -68,6 +82,7 @@ def command(
     folder: Path | None,
     kind: str | None,
     written: Path | None,
+    exported: tuple[str, Path] | None,
 ) -> int:
     """Place the tasks of a cluster file on its servers, once by each policy: energy, waiting, fragmentation.
 
@@ -76,9 +91,11 @@ def command(
     if (kind is None) != (written is None):
         raise click.UsageError("--import and -o go together: --import openb NODES.csv PODS.csv -o CLUSTER.yaml")
     if kind is not None and written is not None:
-        return _convert(files, written)
+        return _convert(kind, files, written)
     if len(files) != 1:
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
+    if exported is not None:
+        return _export(files[0], exported[1])
     with explained():
         policies = policies_named(names or (DEFAULT,))
         cluster = load_cluster(files[0])
@@ -93,13 +110,37 @@ def command(
     return 0
 
 
-def _convert(files: Sequence[Path], written: Path) -> int:
-    if len(files) != 2:
-        raise click.UsageError(f"--import openb: found {len(files)} files; allowed are two, NODES.csv and PODS.csv")
+def _convert(kind: str, files: Sequence[Path], written: Path) -> int:
+    if len(files) != _IMPORTS[kind]:
+        allowed = "two, NODES.csv and PODS.csv" if kind == "openb" else "one"
+        raise click.UsageError(f"--import {kind}: found {len(files)} files; allowed: {allowed}")
+    list_file = written.with_suffix(".pods.csv")
+    check_apart(files, o=written)
+    said = ""
     with explained():
-        text = cluster_text(files[0], files[1], written.parent)
+        if kind == "openb":
+            text, tasks = cluster_text(files[0], files[1], written.parent), None
+        else:
+            check_apart((*files, written), o=list_file)
+            found = (imported_sacct if kind == "sacct" else imported_kubernetes)(files[0])
+            text, tasks = imported_texts(found, files[0], list_file.name)
+            said = found.said()
+    if tasks is not None:
+        with Output(list_file) as file:
+            file.write(tasks)
     with Output(written) as file:
         file.write(text)
+    if said:
+        click.echo(f"{printable(str(files[0]))}: {said}", err=True)
+    return 0
+
+
+def _export(file: Path, written: Path) -> int:
+    check_apart([file], export=written)
+    with explained():
+        text = kwok_nodes(load_cluster(file), file)
+    with Output(written) as output:
+        output.write(text)
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.command import refusal, ringhil
 
+from ringhil.emulator.cluster import cluster_schema, load_cluster
 from ringhil.emulator.cluster.policies import POLICIES
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
@@ -133,6 +134,54 @@ def test_lists_become_a_cluster_file(folder: Path) -> None:
     assert (tasks["pod-0"]["server"], tasks["pod-0"]["ended"]) == ("node-0", 20)
 
 
+SACCT = """JobID|Submit|Start|Elapsed|ReqTRES|AllocTRES|NodeList
+7|2024-05-01T08:00:00|2024-05-01T08:00:10|00:01:40|gres/gpu=2|cpu=8,gres/gpu:a100=2,mem=4G|g1
+7.batch|2024-05-01T08:00:10|2024-05-01T08:00:10|00:01:40||cpu=8|g1
+"""
+
+
+def test_what_sacct_prints_becomes_a_cluster_file(folder: Path) -> None:
+    """What is left out is one line; the list of tasks stands beside the file, whose comment says what to correct."""
+    (folder / "dump").write_text(SACCT)
+    done = ringhil("place", "--import", "sacct", "dump", "-o", "made.yaml", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "dump: left out 1 of 2 entries (steps: 1)\n"
+    assert "# sacct knows no servers" in (folder / "made.yaml").read_text()
+    task = document("made.yaml", cwd=folder)["policies"]["pack-first"]["tasks"]["7"]
+    assert (task["server"], task["ended"]) == ("g1", 100)
+
+
+def test_nodes_for_kwok_are_read_back_by_the_import(folder: Path) -> None:
+    """A list without pods is a cluster whose tasks are to be written."""
+    for words in (
+        ["small.yaml", "--export", "kwok", "n.json"],
+        ["--import", "kubernetes", "n.json", "-o", "made.yaml"],
+    ):
+        done = ringhil("place", *words, cwd=folder)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    found, given = load_cluster(folder / "made.yaml"), load_cluster(folder / "small.yaml")
+    assert found.servers == given.servers
+    assert [task.name for task in found.tasks] == ["example"]
+
+
+def test_a_day_of_a_real_cluster_is_an_example() -> None:
+    found = document(EXAMPLES / "openb" / "cluster.yaml", "--policy", "fgd", "--policy", "pack-first")["policies"]
+    assert {each["until"] for each in found.values()} == {86400}
+    assert {len(each["tasks"]) for each in found.values()} == {227}
+
+
+@pytest.mark.parametrize("word", ["run", "verify", "share"])
+def test_other_commands_say_who_plays_clusters(word: str, folder: Path) -> None:
+    done = ringhil(word, "small.yaml", cwd=folder)
+    assert done.returncode == 2
+    said = "small.yaml:2:1: top level: key 'cluster': that is a file of a cluster; ringhil place plays it"
+    assert said in done.stdout + done.stderr
+
+
+def test_the_schema_of_cluster_files_is_printed() -> None:
+    assert json.loads(ringhil("schema", "cluster").stdout) == cluster_schema()
+
+
 def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> None:
     found = document("small.yaml", "--policy", "own:Last", cwd=folder)["policies"]["own:Last"]
     assert {each["server"] for each in found["tasks"].values()} == {"rack.2"}
@@ -153,6 +202,11 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["full.yaml", "--order", "t1"], "--order is for runs over time; this file has 'saturate'"),
         (["small.yaml", "small.yaml"], "found 2 files; allowed is one cluster file"),
         (["small.yaml", "--import", "openb"], "--import and -o go together: --import openb NODES.csv PODS.csv -o CLU"),
+        (["small.yaml", "small.yaml", "--import", "sacct", "-o", "x"], "--import sacct: found 2 files; allowed: one"),
+        (["small.yaml", "--import", "sacct", "-o", "small.yaml"], "--o small.yaml: that would take the place of what"),
+        (["small.yaml", "--import", "sacct", "-o", "x"], "small.yaml:1:1: no column 'JobID'; found are name: three se"),
+        (["small.yaml", "--import", "kubernetes", "-o", "x"], "small.yaml:1:2: invalid JSON: expected ident"),
+        (["small.yaml", "--export", "kwok", "small.yaml"], "--export small.yaml: that would take the place of what is"),
         (["small.yaml", "--fleet", "emulated"], "Invalid value for '--fleet': 'emulated' is not 'table'."),
         (["small.yaml", "--csv", "own.py"], "own.py"),
     ],
