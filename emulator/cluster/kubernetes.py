@@ -17,8 +17,8 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from fractions import Fraction
 from math import ceil, floor
 from pathlib import Path
@@ -29,6 +29,7 @@ from pydantic_core import from_json
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterServer, ClusterTask, GpuCluster, Processor, TaskNeeds
 from ringhil.emulator.cluster.convert import Imported, server_entry
+from ringhil.emulator.cluster.moments import seconds_of
 from ringhil.emulator.cluster.written import MOST_GPUS, GivenName, ServerTemplate
 from ringhil.emulator.documents import explained, wrong
 from ringhil.emulator.scenario.yaml.errors import ScenarioError, quoted
@@ -66,13 +67,11 @@ def _quantity(value: object) -> Fraction:
 
 
 def _time(value: object) -> int:
-    try:
-        if isinstance(value, str) and len(value) <= 40:
-            found = datetime.fromisoformat(value)
-            if found.tzinfo is not None:
-                return floor(found.timestamp())
-    except (ValueError, OverflowError):
-        pass
+    if isinstance(value, str):
+        with suppress(ValueError):
+            found, has_zone = seconds_of(value)
+            if has_zone:
+                return found
     raise ValueError("a time such as 2024-05-01T12:00:00Z")
 
 

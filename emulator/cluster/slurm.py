@@ -16,13 +16,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterServer, ClusterTask, TaskNeeds
 from ringhil.emulator.cluster.convert import Imported
 from ringhil.emulator.cluster.lists import MOST, ListRow, rows_of
+from ringhil.emulator.cluster.moments import seconds_of
 from ringhil.emulator.cluster.written import MOST_GPUS
 from ringhil.emulator.scenario.file.names import IN_WORDS, LISTED
 from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, shown
@@ -179,9 +179,8 @@ def _time(row: ListRow, column: str) -> int | None:
     if text.isascii() and text.isdecimal() and len(text) <= 12:
         return int(text)  # SLURM_TIME_FORMAT=%s
     try:
-        found = datetime.fromisoformat(text)
-        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError):
+        return seconds_of(text)[0]
+    except ValueError:
         raise row.error(column, f"found {shown(text)}; allowed is a time such as 2024-05-01T12:00:00") from None
 
 

@@ -4,6 +4,7 @@ allowed. Nodes that are written for KWOK are the same servers when they are read
 import json
 import string
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ringhil.emulator.cluster import load_cluster
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterServer, GpuCluster, Processor, TaskNeeds, TypePower
 from ringhil.emulator.cluster.convert import Imported, imported_texts
 from ringhil.emulator.cluster.kubernetes import imported_kubernetes, kwok_nodes
+from ringhil.emulator.cluster.moments import seconds_of
 from ringhil.emulator.cluster.slurm import imported_sacct
 from ringhil.emulator.scenario import ScenarioError
 
@@ -114,6 +116,18 @@ def test_when_a_job_ends(row: str, expected: tuple[float, float | None], tmp_pat
 def test_days_and_hours_of_elapsed_are_read(tmp_path: Path) -> None:
     row = JOB.replace("|100|", "|1-02:03:04|")
     assert times(sacct(tmp_path, row, heads=HEADS.replace("ElapsedRaw", "Elapsed"))) == {"1": (0, 93784)}
+
+
+moments = st.datetimes(timezones=st.none() | st.sampled_from([UTC, timezone(timedelta(hours=-9.5))]))
+
+
+@QUICK
+@given(moment=moments)
+def test_times_of_day_are_seconds(moment: datetime) -> None:
+    """Python's own arithmetic says the same."""
+    there = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    whole = (there.replace(microsecond=0) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+    assert seconds_of(moment.isoformat()) == (whole, moment.tzinfo is not None)
 
 
 def test_a_job_over_several_nodes_is_a_task_for_each(tmp_path: Path) -> None:
