@@ -11,15 +11,18 @@ the orders of arrivals and ties of an experiment.
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterServer, ClusterTask, Processor, TaskNeeds
+from ringhil.emulator.scenario.file.names import IN_WORDS, LISTED
 from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.events import read_text
 
 MOST_BYTES = 64 << 20
 MOST = 10**9  # of any number in a list
+_NAME = re.compile(LISTED)
 _MOST_GPUS = 64  # of a server
 _NODES = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time")
@@ -37,6 +40,13 @@ class ListRow:
         if not text.isascii() or not text.isdecimal() or len(text) > 10 or int(text) > most:
             raise self.error(column, f"found {shown(text)}; allowed is a whole number, 0 .. {most}")
         return int(text)
+
+    def name(self, column: str) -> str:
+        """Of a server or a task. Raises ScenarioError."""
+        text = self.cells[column]
+        if not _NAME.fullmatch(text):
+            raise self.error(column, f"found {shown(text)}; allowed is {IN_WORDS[LISTED]}")
+        return text
 
     def error(self, column: str, problem: str) -> ScenarioError:
         """About a cell."""
@@ -77,7 +87,7 @@ def nodes(
     """A list of nodes; `processors`: by type of GPU. Raises ScenarioError."""
     found = dict[str, ClusterServer]()
     for row in rows_of(path, _NODES):
-        name, model, gpus = row.cells["sn"], row.cells["model"], row.number("gpu", _MOST_GPUS)
+        name, model, gpus = row.name("sn"), row.cells["model"], row.number("gpu", _MOST_GPUS)
         if name in found:
             raise row.error("sn", f"a second node {quoted(name)}; allowed is one")
         if gpus and model not in types:
@@ -94,7 +104,7 @@ def pods(path: Path, types: Sequence[str]) -> tuple[ClusterTask, ...]:
     """A list of pods. Raises ScenarioError."""
     found = dict[str, ClusterTask]()
     for row in rows_of(path, PODS):
-        name, gpus = row.cells["name"], row.number("num_gpu", _MOST_GPUS)
+        name, gpus = row.name("name"), row.number("num_gpu", _MOST_GPUS)
         if name in found:
             raise row.error("name", f"a second pod {quoted(name)}; allowed is one")
         share = row.number("gpu_milli", WHOLE) if gpus else WHOLE

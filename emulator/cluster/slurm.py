@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterServer, ClusterTask, TaskNeeds
@@ -75,8 +76,6 @@ def imported_sacct(path: Path) -> Imported:
             left_out["steps"] += 1
         elif "[" in name:
             left_out["arrays that wait"] += 1
-        elif not _NAME.match(name):
-            raise row.error("JobID", f"found {shown(name)}; allowed is {IN_WORDS[LISTED]}")
         elif (job := _job(row)) is None:
             left_out["without a time of submission"] += 1
         elif not (job.has.gpus or job.has.cpus or job.has.memory):
@@ -84,7 +83,7 @@ def imported_sacct(path: Path) -> Imported:
         else:
             if name in jobs:
                 left_out["earlier tries"] += 1
-            jobs[name] = job
+            jobs[row.name("JobID")] = job
     if not jobs:
         raise ScenarioError(str(path), 1, 1, "no jobs; needed is at least one row of a job")
     latest = max(time for job in jobs.values() for time in (job.submitted, job.began, job.ended) if time is not None)
@@ -207,6 +206,15 @@ def _tres(row: ListRow, column: str) -> _Resources | None:
     text = row.cells.get(column, "")
     if text in _NEVER:
         return None
+    try:
+        return _resources(text)
+    except ValueError as error:
+        raise row.error(column, str(error)) from None
+
+
+@lru_cache(maxsize=10_000)  # most jobs ask for what others ask for
+def _resources(text: str) -> _Resources:
+    """Raises ValueError."""
     gpus, types, cpus, memory = 0, Counter[str](), Fraction(0), Fraction(0)
     for each in text.split(","):
         name, _, value = each.partition("=")
@@ -216,11 +224,9 @@ def _tres(row: ListRow, column: str) -> _Resources | None:
         amount = Fraction(found[1]) if found else Fraction(-1)
         kind = name.partition(":")[2]
         if found is None or amount > MOST or (name != "mem" and (found[2] or (name != "cpu" and amount % 1))):
-            raise row.error(
-                column, f"found {shown(each)}; allowed is a number, such as cpu=8, mem=16G, gres/gpu:a100=2"
-            )
-        if kind and not _NAME.match(kind):
-            raise row.error(column, f"found {shown(each)}; allowed as the name of a type is {IN_WORDS[LISTED]}")
+            raise ValueError(f"found {shown(each)}; allowed is a number, such as cpu=8, mem=16G, gres/gpu:a100=2")
+        if kind and not _NAME.fullmatch(kind):
+            raise ValueError(f"found {shown(each)}; allowed as the name of a type is {IN_WORDS[LISTED]}")
         if name == "mem":
             memory = amount * _KIBI[found[2] or "M"]
         elif name == "cpu":
@@ -229,12 +235,10 @@ def _tres(row: ListRow, column: str) -> _Resources | None:
             types[kind] += int(amount)
         else:
             gpus = int(amount)
-    gpus = max(gpus, sum(types.values()))
     if memory > MOST or cpus > MOST // 1000:
-        raise row.error(
-            column, f"found {shown(text)}; allowed are {MOST:,} MiB and {MOST // 1000:,} processors at most"
-        )
-    return _Resources(gpus, types, round(cpus * 1000), round(memory))
+        allowed = f"{MOST:,} MiB and {MOST // 1000:,} processors at most"
+        raise ValueError(f"found {shown(text)}; allowed are {allowed}")
+    return _Resources(max(gpus, sum(types.values())), types, round(cpus * 1000), round(memory))
 
 
 def _hosts(row: ListRow) -> tuple[str, ...]:
@@ -251,7 +255,7 @@ def _hosts(row: ListRow) -> tuple[str, ...]:
                 names = []
                 break
             names = [name + end for name in names for end in ends]
-        if not names or not all(map(_NAME.match, names)) or group.count("[") != group.count("]"):
+        if not names or not all(map(_NAME.fullmatch, names)) or group.count("[") != group.count("]"):
             allowed = f"names such as gpu[01-03,7],login, of {_MOST_NODES:,} nodes at most"
             raise row.error("NodeList", f"found {shown(text)}; allowed are {allowed}")
         found += names

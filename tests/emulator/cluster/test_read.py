@@ -120,6 +120,11 @@ def test_what_is_wrong_with_a_file_is_said_on_one_line(old: str, new: str, said:
             "sn,cpu_milli,gpu,model\n",
             "nodes.csv:1:1: no column 'memory_mib'; found are sn, cpu_milli, gpu, model",
         ),
+        (
+            "nodes",
+            NODES + '"z\n",1,1,1,T4\n',
+            "nodes.csv:5:1: sn: found 'z\\n'; allowed is a name (a letter or digit, t",
+        ),
         ("nodes", NODES + "z,1,1,1,T5\n", "nodes.csv:4:1: model: unknown type of GPU 'T5'; allowed: T4, A100"),
         ("nodes", NODES + "y,1,1,1,T4\n", "nodes.csv:4:1: sn: a second node 'y'; allowed is one"),
         ("nodes", NODES + "z,1,1,65,T4\n", "nodes.csv:4:1: gpu: found '65'; allowed is a whole number, 0 .. 64"),
@@ -182,6 +187,30 @@ def test_a_changed_file_is_refused_in_one_line_or_valid(data: st.DataObject, tmp
         assert len(said) == 1
     else:
         VALIDATOR.validate(parse(file.read_text(), str(file)).data)
+
+
+cells = st.sampled_from(["", "-1", "1e400", "9" * 11, "T4|T4", '"', "a\nb", "1", "1000", "T4", "x,y"]) | st.text(
+    max_size=5
+)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_changed_lists_are_read_or_refused_in_one_line(data: st.DataObject, tmp_path: Path) -> None:
+    name = data.draw(st.sampled_from(["nodes", "pods"]))
+    rows = [line.split(",") for line in {"nodes": NODES, "pods": PODS}[name].splitlines()]
+    for _ in range(data.draw(st.integers(1, 3))):
+        row = rows[data.draw(st.integers(0, len(rows) - 1))]
+        row[data.draw(st.integers(0, len(row) - 1))] = data.draw(cells)
+    text = "\n".join(map(",".join, rows)).encode("utf-8", "replace").decode()
+    file = written(tmp_path, LISTS.replace("  saturate", "  # saturate"), **{name: text})
+    try:
+        found = load_cluster(file)
+    except ScenarioError as error:
+        said = str(error).splitlines()
+        assert len(said) == 1
+    else:
+        assert all(each.name.isprintable() for each in (*found.servers, *found.tasks))
 
 
 def test_servers_may_have_names_as_other_programs_give_them_and_no_gpus(tmp_path: Path) -> None:
