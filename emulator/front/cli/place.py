@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from ringhil.emulator.cluster.read import load_cluster
 from ringhil.emulator.cluster.saturate import Saturated, saturate
 from ringhil.emulator.cluster.slurm import imported_sacct
 from ringhil.emulator.errors import printable
+from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
@@ -99,7 +101,7 @@ def command(
     if (kind is None) != (written is None):
         raise click.UsageError("--import and -o go together: --import openb NODES.csv PODS.csv -o CLUSTER.yaml")
     if kind is not None and written is not None:
-        return _convert(kind, files, written)
+        return _convert(kind, files, written, as_json)
     if len(files) != 1:
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
     if exported is not None:
@@ -120,28 +122,34 @@ def command(
     return 0
 
 
-def _convert(kind: str, files: Sequence[Path], written: Path) -> int:
+def _convert(kind: str, files: Sequence[Path], written: Path, as_json: bool) -> int:
     if len(files) != _IMPORTS[kind]:
         allowed = "two, NODES.csv and PODS.csv" if kind == "openb" else "one"
         raise click.UsageError(f"--import {kind}: found {len(files)} files; allowed: {allowed}")
-    list_file = written.with_suffix(".pods.csv")
+    list_file = written.parent / f"{written.stem}.pods.csv"
     check_apart(files, o=written)
-    said = ""
+    found = None
     with explained():
         if kind == "openb":
             text, tasks = cluster_text(files[0], files[1], written.parent), None
         else:
             check_apart((*files, written), o=list_file)
+            if is_stream(written):
+                raise click.UsageError(
+                    f"-o {written}: found a stream; a list of tasks stands beside the file: name a file"
+                )
             found = (imported_sacct if kind == "sacct" else imported_kubernetes)(files[0])
             text, tasks = imported_texts(found, files[0], list_file.name)
-            said = found.said()
-    if tasks is not None:
-        with Output(list_file) as file:
-            file.write(tasks)
-    with Output(written) as file:
+    with Output(written) as file, nullcontext() if tasks is None else Output(list_file) as beside:
+        if tasks is not None and beside is not None:
+            beside.write(tasks)
         file.write(text)
-    if said:
+    if found is not None and (said := found.said()):
         click.echo(f"{printable(str(files[0]))}: {said}", err=True)
+    if as_json:
+        made = load_cluster(written)
+        counts = {"servers": len(made.servers), "gpus": made.gpus, "tasks": len(made.tasks)}
+        click.echo(json.dumps({**counts, "left_out": dict(found.left_out) if found else {}}))
     return 0
 
 

@@ -19,7 +19,8 @@ def check_apart(kept: Iterable[Path | None], **written: Path | None) -> None:
     files = [path for path in kept if path is not None]
     for option, path in written.items():
         if path is not None and any(_same(path, file) for file in files):
-            raise click.UsageError(f"--{option} {path}: that would take the place of what is read or kept")
+            given = f"-{option}" if len(option) == 1 else f"--{option}"
+            raise click.UsageError(f"{given} {path}: that would take the place of what is read or kept")
 
 
 def _same(one: Path, other: Path) -> bool:

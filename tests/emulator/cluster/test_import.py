@@ -103,6 +103,7 @@ def test_rows_that_are_no_tasks_are_counted(tmp_path: Path) -> None:
     ("row", "expected"),
     [
         (f"2|PENDING|{DAY}08:00:05|Unknown|Unknown|0|gres/gpu=1||1|None assigned", (5, None)),
+        (f"2|PENDING|{DAY}08:00:05|{DAY}08:01:00|Unknown|0|gres/gpu=1||1|None assigned", (5, None)),  # as planned
         (f"2|CANCELLED by 9|{DAY}08:00:05|None|{DAY}08:00:09|0|gres/gpu=1||1|None assigned", (5, None)),
         (f"2|RUNNING|{DAY}08:00:05|{DAY}08:00:10|Unknown|600||gres/gpu=1|1|g1", (5, 600)),
         (f"2|RUNNING|{DAY}08:00:05|{DAY}08:00:10|Unknown|||gres/gpu=1|1|g1", (5, 100)),
@@ -210,7 +211,9 @@ def test_the_largest_need_of_containers_counts(tmp_path: Path) -> None:
 def test_a_pod_says_its_share_and_its_types(tmp_path: Path) -> None:
     notes = {"alibabacloud.com/gpu-milli": "460", "alibabacloud.com/gpu-card-model": "V100M16|V100M32"}
     pod = but(but(POD, "metadata/annotations", notes), "spec/containers", [])
-    (task,) = kubectl(tmp_path, NODE, pod).tasks
+    found = kubectl(tmp_path, NODE, pod)
+    (task,) = found.tasks
+    assert loaded(found, tmp_path).tasks == found.tasks
     assert task.needs == TaskNeeds(1, 460, 0, 0, ("V100M16", "V100M32"))
     term = {"matchExpressions": [{"key": "nvidia.com/gpu.product", "operator": "In", "values": ["A100", "T4"]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}

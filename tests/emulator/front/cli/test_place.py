@@ -167,8 +167,9 @@ SACCT = """JobID|Submit|Start|Elapsed|ReqTRES|AllocTRES|NodeList
 def test_what_sacct_prints_becomes_a_cluster_file(folder: Path) -> None:
     """What is left out is one line; the list of tasks stands beside the file, whose comment says what to correct."""
     (folder / "dump").write_text(SACCT)
-    done = ringhil("place", "--import", "sacct", "dump", "-o", "made.yaml", cwd=folder)
-    assert (done.returncode, done.stdout) == (0, "")
+    done = ringhil("place", "--import", "sacct", "dump", "-o", "made.yaml", "--json", cwd=folder)
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {"servers": 1, "gpus": 2, "tasks": 1, "left_out": {"steps": 1}}
     assert done.stderr == "dump: left out 1 of 2 entries (steps: 1)\n"
     assert "# sacct knows no servers" in (folder / "made.yaml").read_text()
     task = document("made.yaml", cwd=folder)["policies"]["pack-first"]["tasks"]["7"]
@@ -229,15 +230,21 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["small.yaml", "small.yaml"], "found 2 files; allowed is one cluster file"),
         (["small.yaml", "--import", "openb"], "--import and -o go together: --import openb NODES.csv PODS.csv -o CLU"),
         (["small.yaml", "small.yaml", "--import", "sacct", "-o", "x"], "--import sacct: found 2 files; allowed: one"),
-        (["small.yaml", "--import", "sacct", "-o", "small.yaml"], "--o small.yaml: that would take the place of what"),
+        (["small.yaml", "--import", "sacct", "-o", "small.yaml"], "-o small.yaml: that would take the place of what"),
         (["small.yaml", "--import", "sacct", "-o", "x"], "small.yaml:1:1: no column 'JobID'; found are name: three se"),
         (["small.yaml", "--import", "kubernetes", "-o", "x"], "small.yaml:1:2: invalid JSON: expected ident"),
+        (
+            ["small.yaml", "--import", "sacct", "-o", "/dev/stdout"],
+            "-o /dev/stdout: found a stream; a list of tasks st",
+        ),
+        (["dump", "--import", "sacct", "-o", "."], ".: cannot be written"),
         (["small.yaml", "--export", "kwok", "small.yaml"], "--export small.yaml: that would take the place of what is"),
         (["small.yaml", "--fleet", "none"], "Invalid value for '--fleet': 'none' is not one of 'emulated', 'table'."),
         (["small.yaml", "--csv", "own.py"], "own.py"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_exit_code_2(words: list[str], said: str, folder: Path) -> None:
+    (folder / "dump").write_text(SACCT)
     (folder / "full.yaml").write_text(SMALL.replace("tasks:", "  saturate: {}\ntasks:"))
     line = refusal("place", *words, cwd=folder)
     assert line.removeprefix("ringhil: ").removeprefix("ringhil place: ").startswith(said)
