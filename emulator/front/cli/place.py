@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from rich.markup import escape
 from ringhil.emulator.cluster.choice import policies_named
 from ringhil.emulator.cluster.cluster import GpuCluster, Saturation
 from ringhil.emulator.cluster.convert import cluster_text
+from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
 from ringhil.emulator.cluster.play import Decision, PlacementRun, play
 from ringhil.emulator.cluster.policies import DEFAULT
 from ringhil.emulator.cluster.policy import PlacementPolicy
@@ -20,6 +22,7 @@ from ringhil.emulator.cluster.saturate import Saturated, saturate
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
+from ringhil.emulator.front.cli.place_fleet import FLEETS, fleet_of, fleets, with_end
 from ringhil.emulator.front.cli.place_tables import (
     curves,
     decision_json,
@@ -35,7 +38,7 @@ from ringhil.emulator.front.cli.place_tables import (
 from ringhil.emulator.front.cli.written import Output
 from ringhil.emulator.scenario import ScenarioError
 
-FLEET = "table"
+TABLE = "table"
 
 
 @click.command("place")
@@ -48,8 +51,12 @@ FLEET = "table"
     help=f"Order servers by this policy, or by your own: MODULE:CLASS; may be repeated.  [default: {DEFAULT}]",
 )
 @click.option(
-    "--fleet", type=click.Choice([FLEET]), default=FLEET, show_default=True, help="Who keeps the books of the servers."
+    "--fleet",
+    "wanted",
+    type=click.Choice(FLEETS),
+    help="Emulate the servers, with meters, or keep a table.  [default: emulated, where that takes about a minute]",
 )
+@click.option("--no-sleep", "awake", is_flag=True, help="Nothing goes into low power or to sleep.")
 @click.option("--order", metavar="TASK", help="Explain the order of the servers for this task, and end.")
 @seed_option
 @json_option
@@ -61,7 +68,8 @@ FLEET = "table"
 def command(
     files: tuple[Path, ...],
     names: tuple[str, ...],
-    fleet: str,
+    wanted: str | None,
+    awake: bool,
     order: str | None,
     seed: int | None,
     as_json: bool,
@@ -81,15 +89,17 @@ def command(
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
     with explained():
         policies = policies_named(names or (DEFAULT,))
-        cluster = load_cluster(files[0])
+        cluster = replace(load_cluster(files[0]), sleeps=not awake)
         if cluster.saturation is not None:
             if order is not None:
                 raise click.UsageError("--order is for runs over time; this file has 'saturate'")
+            if wanted == EmulatedFleet.name:
+                raise click.UsageError("--fleet emulated is for runs over time; this file has 'saturate'")
             _saturate(cluster, cluster.saturation, policies, seed, as_json, folder)
         elif order is not None:
             _explain(files[0], cluster, policies, order, cluster.seed if seed is None else seed, as_json)
         else:
-            _play(files[0], cluster, policies, cluster.seed if seed is None else seed, as_json, folder)
+            _play(files[0], cluster, policies, cluster.seed if seed is None else seed, as_json, folder, wanted)
     return 0
 
 
@@ -110,22 +120,21 @@ def _play(
     seed: int,
     as_json: bool,
     folder: Path | None,
+    wanted: str | None,
 ) -> None:
     _check_timed(file, cluster)
-    played = dict[str, PlacementRun]()
-    for name, policy in policies.items():
-        with terminal.counting(f"{name}: tasks") as on_progress:
-            played[name] = play(cluster, policy, seed, on_progress=on_progress)
-    if cluster.until is None:  # energy is counted to the same moment for all
-        until = max(each.until for each in played.values())
-        for each in played.values():
-            each.rest(until)
+    cluster = with_end(cluster, policies, seed)  # energy is counted to the same moment for all
+    played, fleet = dict[str, PlacementRun](), fleet_of(cluster, wanted)
+    with fleets(fleet) as made:
+        for name, policy in policies.items():
+            with made(cluster, seed) as servers, terminal.counting(f"{name}: tasks") as on_progress:
+                played[name] = play(cluster, policy, seed, on_progress=on_progress, fleet=servers)
     if folder is not None:
         _write(folder, curves(played, seed), placements(cluster, played, seed))
     if as_json:
-        click.echo(json.dumps(document(cluster, played, seed, FLEET)))
+        click.echo(json.dumps(document(cluster, played, seed, fleet)))
     else:
-        _head(cluster, seed, terminal.output())
+        _head(cluster, seed, fleet, terminal.output())
         show(played, terminal.output())
 
 
@@ -149,7 +158,7 @@ def _explain(
 
 def _show_explained(cluster: GpuCluster, task: str, name: str, decision: Decision, seed: int) -> None:
     console = terminal.output()
-    _head(cluster, seed, console)
+    _head(cluster, seed, TABLE, console)
     show_decision(task, name, decision, console)
 
 
@@ -170,9 +179,9 @@ def _saturate(
     if folder is not None:
         _write(folder, saturation_curves(done, seed), saturation_placements(cluster, done, seed))
     if as_json:
-        click.echo(json.dumps(saturation_document(cluster, done, seed, FLEET)))
+        click.echo(json.dumps(saturation_document(cluster, done, seed, TABLE)))
     else:
-        _head(cluster, seed, terminal.output())
+        _head(cluster, seed, TABLE, terminal.output())
         show_saturated(done, terminal.output())
 
 
@@ -181,9 +190,9 @@ def _check_timed(file: Path, cluster: GpuCluster) -> None:
         raise ScenarioError(str(file), None, None, "no task of the list has a start and an end; needed is one that has")
 
 
-def _head(cluster: GpuCluster, seed: int, console: Console) -> None:
+def _head(cluster: GpuCluster, seed: int, fleet: str, console: Console) -> None:
     what = f"{len(cluster.servers):,} servers, {cluster.gpus:,} GPUs, {len(cluster.tasks):,} tasks"
-    console.print(f"[bold]{escape(cluster.name)}[/bold]  seed {seed}, fleet: {FLEET}, {what}")
+    console.print(f"[bold]{escape(cluster.name)}[/bold]  seed {seed}, fleet: {fleet}, {what}")
 
 
 def _write(folder: Path, curve: str, placed: str) -> None:

@@ -40,7 +40,7 @@ def show(played: Mapping[str, PlacementRun], console: Console) -> None:
     shown = table(*POLICY_COLUMNS, left=POLICY_COLUMNS[:1])
     for name, each in played.items():
         median, most = percentile(each.waited, 50), percentile(each.waited, 99)
-        saved = 1 - each.energy_j / each.awake_j if each.awake_j else 0.0
+        saved = 1 - each.predicted_j / each.awake_j if each.awake_j else 0.0
         shown.add_row(
             escape(name),
             f"{each.energy_j / _KWH:,.3f} kWh",
@@ -104,7 +104,8 @@ def decision_json(task: str, policy: str, decision: Decision) -> dict[str, Any]:
 
 
 def document(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int, fleet: str) -> dict[str, Any]:
-    """As `--json` has it. `predicted_j` is what the table of watts says, which the table fleet takes for the energy."""
+    """As `--json` has it. `energy_j` is metered where servers are emulated; `predicted_j` is what the table of watts
+    says, and `awake_j` the same with nothing ever asleep."""
     return {
         "name": cluster.name,
         "seed": seed,
@@ -114,7 +115,7 @@ def document(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int,
                 "tasks": {task: _task(cluster, found) for task, found in each.tasks.items()},
                 "until": each.until,
                 "energy_j": each.energy_j,
-                "predicted_j": each.energy_j,
+                "predicted_j": each.predicted_j,
                 "awake_j": each.awake_j,
                 "wake_ups": each.wake_ups,
                 "awake_servers": _mean(each, "awake"),
@@ -213,6 +214,7 @@ def _task(cluster: GpuCluster, found: PlacedTask) -> dict[str, Any]:
         "began": found.began,
         "ended": found.ended,
         "tries": int(found.placed is not None),
+        **({} if found.had is None else {"gpu_seconds": found.had}),
     }
 
 
