@@ -178,6 +178,8 @@ class _Reader:
         if written is None:
             return None
         loc: Loc = ("cluster", "saturate")
+        if self._written.until is not None:
+            raise self._source.error(("until",), "is for runs over time; a saturation ends when enough was asked for")
         for key in ("arrivals", "ties"):
             if getattr(written, key) is not None and written.column is None:
                 raise self._source.error((*loc, key), "a file without 'column'; needed is the column to read")

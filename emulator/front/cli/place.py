@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from ringhil.emulator.front.cli.written import Output
 from ringhil.emulator.scenario import ScenarioError
 
 TABLE = "table"
+_WHY = {"without_end": "left out, without a start or an end", "after_until": "never come, after 'until'"}
 
 
 @click.command("place")
@@ -79,12 +80,16 @@ def command(
 ) -> int:
     """Place the tasks of a cluster file on its servers, once by each policy: energy, waiting, fragmentation.
 
-    Exit code 0, also where tasks find no server.
+    Exit code 0, also where tasks find no server; 2: by no policy any of them did.
     """
     if (kind is None) != (written is None):
         raise click.UsageError("--import and -o go together: --import openb NODES.csv PODS.csv -o CLUSTER.yaml")
+    others = {"--policy": names, "--fleet": wanted, "--no-sleep": awake, "--csv": folder}
     if kind is not None and written is not None:
+        _alone("--import", {**others, "--order": order, "--seed": seed, "--json": as_json})
         return _convert(files, written)
+    if order is not None:
+        _alone("--order", {"--fleet emulated": wanted == EmulatedFleet.name, "--csv": folder})
     if len(files) != 1:
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
     with explained():
@@ -93,14 +98,30 @@ def command(
         if cluster.saturation is not None:
             if order is not None:
                 raise click.UsageError("--order is for runs over time; this file has 'saturate'")
-            if wanted == EmulatedFleet.name:
-                raise click.UsageError("--fleet emulated is for runs over time; this file has 'saturate'")
-            _saturate(cluster, cluster.saturation, policies, seed, as_json, folder)
-        elif order is not None:
+            if wanted == EmulatedFleet.name or awake:
+                option = "--no-sleep" if awake else "--fleet emulated"
+                raise click.UsageError(f"{option} is for runs over time; this file has 'saturate'")
+            return _judged(_saturate(cluster, cluster.saturation, policies, seed, as_json, folder))
+        if order is not None:
             _explain(files[0], cluster, policies, order, cluster.seed if seed is None else seed, as_json)
         else:
-            _play(files[0], cluster, policies, cluster.seed if seed is None else seed, as_json, folder, wanted)
+            seed = cluster.seed if seed is None else seed
+            return _judged(_play(files[0], cluster, policies, seed, as_json, folder, wanted))
     return 0
+
+
+def _alone(option: str, others: Mapping[str, object]) -> None:
+    """Raises UsageError for what would be passed over in silence."""
+    for other, value in others.items():
+        if value is not None and value is not False and value != ():
+            raise click.UsageError(f"{other} has no meaning with {option}; leave it out")
+
+
+def _judged(placed: int) -> int:
+    """The exit code. `placed`: tasks that found a server, by all policies together."""
+    if not placed:
+        click.echo("ringhil: no task found a server by any policy: nothing was played", err=True)
+    return 0 if placed else 2
 
 
 def _convert(files: Sequence[Path], written: Path) -> int:
@@ -121,8 +142,9 @@ def _play(
     as_json: bool,
     folder: Path | None,
     wanted: str | None,
-) -> None:
+) -> int:
     _check_timed(file, cluster)
+    passed_over = _passed_over(cluster)
     cluster = with_end(cluster, policies, seed)  # energy is counted to the same moment for all
     played, fleet = dict[str, PlacementRun](), fleet_of(cluster, wanted)
     with fleets(fleet) as made:
@@ -132,10 +154,11 @@ def _play(
     if folder is not None:
         _write(folder, curves(played, seed), placements(cluster, played, seed))
     if as_json:
-        click.echo(json.dumps(document(cluster, played, seed, fleet)))
+        click.echo(json.dumps({**document(cluster, played, seed, fleet), "passed_over": passed_over}))
     else:
-        _head(cluster, seed, fleet, terminal.output())
+        _head(cluster, seed, fleet, terminal.output(), passed_over)
         show(played, terminal.output())
+    return sum(each.began is not None for run in played.values() for each in run.tasks.values())
 
 
 def _explain(
@@ -169,7 +192,7 @@ def _saturate(
     given: int | None,
     as_json: bool,
     folder: Path | None,
-) -> None:
+) -> int:
     number = re.search(r"[0-9]{1,9}$", saturation.column)
     seed = given if given is not None else int(number[0]) if number else cluster.seed
     done = dict[str, Saturated]()
@@ -183,15 +206,28 @@ def _saturate(
     else:
         _head(cluster, seed, TABLE, terminal.output())
         show_saturated(done, terminal.output())
+    return sum(len(each.arrivals) - each.failed for each in done.values())
 
 
 def _check_timed(file: Path, cluster: GpuCluster) -> None:
     if all(task.lasts is None for task in cluster.tasks):
         raise ScenarioError(str(file), None, None, "no task of the list has a start and an end; needed is one that has")
+    if sum(_passed_over(cluster).values()) == len(cluster.tasks):
+        raise ScenarioError(str(file), None, None, "no task of the list comes before 'until'; needed is one that does")
 
 
-def _head(cluster: GpuCluster, seed: int, fleet: str, console: Console) -> None:
+def _passed_over(cluster: GpuCluster) -> dict[str, int]:
+    """Tasks that a run over time hasn't got, by why."""
+    late = [cluster.until is not None and task.at >= cluster.until for task in cluster.tasks if task.lasts is not None]
+    return {"without_end": len(cluster.tasks) - len(late), "after_until": sum(late)}
+
+
+def _head(
+    cluster: GpuCluster, seed: int, fleet: str, console: Console, passed_over: Mapping[str, int] | None = None
+) -> None:
     what = f"{len(cluster.servers):,} servers, {cluster.gpus:,} GPUs, {len(cluster.tasks):,} tasks"
+    for why, count in (passed_over or {}).items():
+        what += f", {count:,} of them {_WHY[why]}" if count else ""
     console.print(f"[bold]{escape(cluster.name)}[/bold]  seed {seed}, fleet: {fleet}, {what}")
 
 

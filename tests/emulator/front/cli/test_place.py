@@ -36,6 +36,10 @@ class Short(Last):
     def keys(self, servers, needs):
         return [[1.0]]
 
+class Nothing(Last):
+    def keys(self, servers, needs):
+        return []
+
 class Odd:
     pass
 
@@ -185,3 +189,56 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(words: list[str], said: str, 
     (folder / "full.yaml").write_text(SMALL.replace("tasks:", "  saturate: {}\ntasks:"))
     line = refusal("place", *words, cwd=folder)
     assert line.removeprefix("ringhil: ").removeprefix("ringhil place: ").startswith(said)
+
+
+# ------------------------------------------------------------------------------------ nothing passed over in silence
+
+PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,scheduled_time
+p0,1000,100,1,1000,,0,100,10
+p1,1000,100,1,1000,,500,600,510
+p2,1000,100,1,1000,,5,,
+"""
+
+
+def test_a_run_in_which_no_task_found_a_server_is_none(folder: Path) -> None:
+    """All servers are taken: whatever is said of the policies says nothing of them."""
+    full = SMALL[: SMALL.index("    - {name: n2")].replace("busy: [0, 1]", "busy: [0, 1, 2, 3, 4, 5, 6, 7]")
+    tasks = SMALL[SMALL.index("tasks:") :]
+    for name, more in (("run", ""), ("saturation", "  saturate: {}\n")):
+        (folder / f"{name}.yaml").write_text(full + more + tasks)
+        done = ringhil("place", f"{name}.yaml", "--fleet", "table", cwd=folder)
+        assert done.returncode == 2
+        assert done.stderr == "ringhil: no task found a server by any policy: nothing was played\n"
+
+
+def test_tasks_that_never_come_are_counted(folder: Path) -> None:
+    (folder / "pods.csv").write_text(PODS)
+    listed = SMALL[: SMALL.index("tasks:")] + "pods: pods.csv\n"
+    (folder / "x.yaml").write_text(f"until: 50\n{listed}")
+    assert document("x.yaml", "--fleet", "table", cwd=folder)["passed_over"] == {"without_end": 1, "after_until": 1}
+    told = ringhil("place", "x.yaml", "--fleet", "table", cwd=folder).stdout
+    assert "3 tasks, 1 of them left out, without a start or an end, 1 of them never come, after 'until'" in " ".join(
+        told.split()
+    )
+    (folder / "pods.csv").write_text(PODS.replace("p0,1000,100,1,1000,,0,100", "p0,1000,100,1,1000,,50,100"))
+    assert "no task of the list comes before 'until'" in refusal("place", "x.yaml", cwd=folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("small.yaml", "--order", "t1", "--csv", "out"), "--csv has no meaning with --order"),
+        (("small.yaml", "--order", "t1", "--fleet", "emulated"), "--fleet emulated has no meaning with --order"),
+        (("n", "p", "--import", "openb", "-o", "x", "--policy", "fgd"), "--policy has no meaning with --import"),
+        (("n", "p", "--import", "openb", "-o", "x", "--seed", "0"), "--seed has no meaning with --import"),
+        (("n", "p", "--import", "openb", "-o", "x", "--json"), "--json has no meaning with --import"),
+        (("full.yaml", "--no-sleep"), "--no-sleep is for runs over time"),
+        (("until.yaml",), "until.yaml:1:8: until: is for runs over time"),
+        (("small.yaml", "--policy", "own:Nothing"), "--policy own:Nothing: keys: found no key, which orders nothing"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(folder: Path, words: tuple[str, ...], says: str) -> None:
+    full = SMALL.replace("tasks:", "  saturate: {}\ntasks:")
+    (folder / "full.yaml").write_text(full)
+    (folder / "until.yaml").write_text(f"until: 90\n{full}")
+    assert says in refusal("place", *words, cwd=folder)
