@@ -8,10 +8,13 @@
 | memory of a server | MiB |
 """
 
+import math
+import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 WHOLE = 1000  # thousandths of a GPU
+RING = "a"  # a server's card
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,26 @@ class Saturation:
 
 
 @dataclass(frozen=True)
+class ClusterFault:
+    """Something of `server`, its place in the file, fails `at`: its GPU `gpu`, its ring link from GPU `link`
+    clockwise, or all of it. `ends`: when it is well again, infinite: never."""
+
+    at: float
+    ends: float
+    server: int
+    gpu: int | None = None
+    link: int | None = None
+
+    def strikes(self, server: int, gpu: int) -> bool:
+        """Whether this GPU fails."""
+        return server == self.server and self.link is None and self.gpu in (None, gpu)
+
+
+@dataclass(frozen=True)
 class GpuCluster:
     """`until`: seconds to which energy is counted and nothing begins after; None: to the end of the last task.
-    `census`: seconds from one count of a server's GPUs to the next. `sleeps`: what is idle does (P7)."""
+    `census`: seconds from one count of a server's GPUs to the next. `sleeps`: what is idle does (P7).
+    `failing`: percent of all GPUs that fail for good, each at a moment that is drawn."""
 
     name: str
     seed: int
@@ -100,8 +120,27 @@ class GpuCluster:
     saturation: Saturation | None
     census: float = 60.0
     sleeps: bool = True
+    faults: tuple[ClusterFault, ...] = ()
+    failing: float = 0.0
 
     @property
     def gpus(self) -> int:
         """Of all servers."""
         return sum(len(server.types) for server in self.servers)
+
+    def with_failures(self, seed: int) -> "GpuCluster":
+        """The same with GPUs that fail for good: `failing` percent of those that nobody has taken, one at least, each
+        at a moment before `until` that the seed draws."""
+        if not self.failing:
+            return self
+        assert self.until is not None
+        gpus = [
+            (number, gpu)
+            for number, server in enumerate(self.servers)
+            for gpu in range(len(server.types))
+            if gpu not in server.busy
+        ]
+        draw = random.Random(seed)
+        struck = draw.sample(gpus, min(len(gpus), max(1, round(len(gpus) * self.failing / 100))))
+        drawn = tuple(ClusterFault(draw.uniform(0, self.until), math.inf, number, gpu) for number, gpu in struck)
+        return replace(self, faults=self.faults + drawn, failing=0.0)

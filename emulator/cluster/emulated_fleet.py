@@ -1,13 +1,13 @@
 """All servers of a cluster, emulated. They meet only where the scheduler decides: each is played up to that moment."""
 
-from collections import defaultdict
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from ringhil.emulator.cluster.cluster import WHOLE, GpuCluster
-from ringhil.emulator.cluster.emulated_server import Clock, EmulatedServer, EmulationError, scenario_of
-from ringhil.emulator.cluster.fleet import Fleet
+from ringhil.emulator.cluster.emulated_server import Clock, EmulatedServer, scenario_of
+from ringhil.emulator.cluster.fleet import Fleet, FleetError
 from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.cluster.servers import Flags
 from ringhil.emulator.engine.library import Library
@@ -19,25 +19,23 @@ MOST_COUNTED = 60_000  # GPUs, times censuses: what is emulated unless a file or
 
 
 def clock_of(cluster: GpuCluster) -> Clock:
-    """The finest that its run fits in. Raises EmulationError."""
+    """The finest that its run fits in. Raises FleetError."""
     assert cluster.until is not None
     most = max((max(each.idle, each.task, each.low, each.off) for each in cluster.power.values()), default=0.0)
     for rate in _RATES:
         if max(cluster.until, cluster.census) * rate < _LONGEST:
             return Clock(rate, max(1, round(cluster.census * rate)), _MOST_UNITS / most if most else 1.0)
     problem = f"a run of {max(cluster.until, cluster.census):g} seconds"
-    raise EmulationError(
-        f"{problem}; allowed are {_LONGEST // _RATES[-1]} where servers are emulated, or --fleet table"
-    )
+    raise FleetError(f"{problem}; allowed are {_LONGEST // _RATES[-1]} where servers are emulated, or --fleet table")
 
 
-def misfit(cluster: GpuCluster) -> EmulationError | None:
+def misfit(cluster: GpuCluster) -> FleetError | None:
     """Why a cluster with an end can't be emulated."""
     try:
         clock = clock_of(cluster)
-        for server in cluster.servers:
-            scenario_of(server, cluster, clock, 0)
-    except EmulationError as error:
+        for number in range(len(cluster.servers)):
+            scenario_of(number, cluster, clock, 0)
+    except FleetError as error:
         return error
     return None
 
@@ -49,7 +47,7 @@ def counted_in_all(cluster: GpuCluster) -> float:
 
 
 class EmulatedFleet(Fleet):
-    """Of a cluster that says `until`. Raises EmulationError, also later."""
+    """Of a cluster that says `until`. Raises FleetError, also later."""
 
     name = "emulated"
 
@@ -58,23 +56,22 @@ class EmulatedFleet(Fleet):
         cluster: GpuCluster,
         seed: int,
         library: Library,
-        on_progress: Callable[[int, int], None] = lambda a, b: None,
+        on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
-        self._clock, clock = clock_of(cluster), clock_of(cluster)
-        assert cluster.until is not None
+        self._clock = clock = clock_of(cluster)
         self._servers = list[EmulatedServer]()
-        most = max(len(each.types) for each in cluster.servers)
-        self._counted = np.zeros((len(cluster.servers), most), np.bool_)
+        self._most = max(len(each.types) for each in cluster.servers)
         try:
-            for number, server in enumerate(cluster.servers):
-                self._servers.append(EmulatedServer(server, cluster, clock, library, seed + number))
+            for number in range(len(cluster.servers)):
+                self._servers.append(EmulatedServer(number, cluster, clock, library, seed))
                 on_progress(number + 1, len(cluster.servers))
         except BaseException:
             self.close()
             raise
         self._settled = max(each.settled for each in self._servers)
+        self._census, self._faults = cluster.census, cluster.faults
+        self._down = set[int]()
         self._where = dict[int, int]()
-        self._due = defaultdict[int, dict[int, int]](dict)  # by server: cycles at which jobs are to be over
         self._at = 0
 
     def close(self) -> None:
@@ -85,40 +82,47 @@ class EmulatedFleet(Fleet):
         # What ends at this moment, and the census of this moment, are told when the decision is made.
         cycle = self._clock.cycle(now)
         self._at = cycle + self._settled
-        for number, each in enumerate(self._servers):
-            due = [job for job, ends in self._due[number].items() if ends <= cycle]
-            for job in due:
-                del self._due[number][job]
-            each.run_to(self._at, due)
+        for each in self._servers:
+            each.run_to(self._at, due=cycle)
+        self._look_who_is_down(now)
+        for each in self._servers:
+            each.count()
+            if self._faults:
+                each.read_meters(self._at)
 
-    def counted(self) -> Flags | None:
-        counted = np.zeros_like(self._counted)
+    def _look_who_is_down(self, now: float) -> None:
+        """A whole server that is out of order doesn't answer when a census is due."""
+        at = math.floor(now / self._census) * self._census
+        down = {
+            each.server for each in self._faults if each.gpu is None and each.link is None and each.at <= at < each.ends
+        }
+        for server in sorted(down ^ self._down):
+            self._servers[server].go_down(server in down)
+        self._down = down
+
+    def counted(self) -> Flags:
+        counted = np.zeros((len(self._servers), self._most), np.bool_)
         for number, each in enumerate(self._servers):
             counted[number, list(each.counted)] = True
-        if (counted == self._counted).all():
-            return None
-        self._counted = counted
         return counted
 
     def begin(self, job: int, placed: PlacedOn, share: int, ends: float) -> None:
-        if not placed.gpus:
-            return  # all that it has is processors: they are the scheduler's books
-        cycle = self._clock.cycle(ends)
         self._where[job] = placed.server
-        self._due[placed.server][job] = cycle
-        self._servers[placed.server].begin(job, placed.gpus, share, WHOLE, cycle)
+        self._servers[placed.server].begin(job, placed.gpus, share, WHOLE, self._clock.cycle(ends))
 
     def over(self, job: int) -> bool:
-        return job not in self._where or self._servers[self._where[job]].over(job)
+        return self._servers[self._where[job]].over(job)
+
+    def lost(self) -> list[int]:
+        return [job for each in self._servers for job in each.lost(self._at - self._settled)]
 
     def had(self, job: int) -> float | None:
-        if job not in self._where:
-            return 0.0
         return self._servers[self._where[job]].had(job) / self._clock.rate
 
     def sleep(self, server: int, asleep: bool) -> None:
         self._servers[server].sleep(asleep)
 
     def metered_j(self) -> float | None:
-        units = sum(sum(each.meter(self._at).values()) for each in self._servers)
-        return units * self._clock.unit
+        for each in self._servers:
+            each.read_meters(self._at)
+        return sum(each.energy for each in self._servers) * self._clock.unit

@@ -10,21 +10,21 @@
 | energy | a query to the scheduler's context of each GPU |
 """
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from ringhil.emulator.cluster.cluster import ClusterServer, GpuCluster, TypePower
+from ringhil.emulator.cluster.cluster import RING, ClusterFault, ClusterServer, GpuCluster, TypePower
+from ringhil.emulator.cluster.fleet import FleetError
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
-from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef, Scenario, TimelineEvent
 from ringhil.emulator.scenario.file.settings import GpuPower, Settings
 from ringhil.emulator.scenario.file.topology import Card, Server
 from ringhil.emulator.server.server import LiveServer
-from ringhil.protocol.wire import CONTEXTS, Compute, GpuType, Query
+from ringhil.protocol.wire import CONTEXTS, AckStatus, Compute, GpuType, Query, ResultStatus
 
-CARD = "a"
 FEWEST_GPUS = 2  # of a ring
 MOST_TYPES = len(GpuType)  # in one server, as a record has no more
 _WHOLE_WEIGHT = 4  # quarters
@@ -34,11 +34,7 @@ MOST_TASKS = _TAKEN - 1  # of one GPU
 _KEY = 0x5C4ED  # of all of these
 _TURN = 1.0  # seconds that all tasks of a GPU have in a round, if they fill it
 _SHORTEST_SLICE = 16  # cycles
-_PATIENT = 64  # times that an answer is waited for
-
-
-class EmulationError(RinghilError, ValueError):
-    """A cluster that can't be emulated, or a server that doesn't answer."""
+_PATIENT = 8  # times that an answer is waited for
 
 
 @dataclass(frozen=True)
@@ -63,51 +59,79 @@ class Clock:
 @dataclass(slots=True)
 class _Job:
     gpus: tuple[int, ...]
-    shares: bool
     ends: int
     contexts: dict[int, int] = field(default_factory=dict)  # by GPU, those that are there
 
 
-class EmulatedServer:
-    """Powered up at cycle 0 and counted once. Raises EmulationError where it can't be."""
+def ignored(answer: Reply) -> None:
+    """Whatever it says."""
 
-    def __init__(self, server: ClusterServer, cluster: GpuCluster, clock: Clock, library: Library, seed: int) -> None:
+
+class EmulatedServer:
+    """Powered up at cycle 0 and counted once. Raises FleetError where it can't be."""
+
+    def __init__(self, number: int, cluster: GpuCluster, clock: Clock, library: Library, seed: int) -> None:
         assert cluster.until is not None
+        server = cluster.servers[number]
         self._clock, self._name = clock, server.name
-        self._live = LiveServer(scenario_of(server, cluster, clock, seed), library)
+        self._live = LiveServer(scenario_of(number, cluster, clock, seed), library)
         self._card = self._live.cpu.cards[0]
         self._driver = self._live.cpu.driver
         self.settled = self._live.cpu.config.patience  # cycles in which what is asked is answered
         self._jobs = dict[int, _Job]()
-        self._had = dict[int, int]()
+        self._over, self._lost, self._had = set[int](), dict[int, _Job](), dict[int, int]()
         self._free = {gpu: set(range(1, _TAKEN)) for gpu in range(len(server.types))}
         self._asked = 0
-        self._meters = dict[int, int]()
+        self._asleep, self._down, self._out_of_order = True, False, False
+        self._known = set[int]()
+        self._meters, self._before = dict[int, int](), dict[int, int]()
         self._live.start()
+        for fault in cluster.faults:
+            if fault.server == number and fault.gpu is None and fault.link is None:
+                self._live.kernel.early(clock.cycle(fault.at), self._cpu_stops)
+                if fault.ends != math.inf:
+                    self._live.kernel.early(clock.cycle(fault.ends), self._cpu_boots)
         self._live.run_to(self.settled)
-        for gpu in self.counted:
-            self._ask(gpu, _OWN, Compute.CREATE, lambda _: None, amount=1)
-            if gpu in server.busy:
-                self._ask(gpu, _TAKEN, Compute.CREATE, lambda _: None)
-                self._ask(gpu, _TAKEN, Compute.LAUNCH, lambda _: None, amount=clock.cycle(cluster.until), counts=False)
+        self.count()
+        for gpu in self._known & server.busy:
+            self._ask(gpu, _TAKEN, Compute.CREATE, ignored)
+            self._ask(gpu, _TAKEN, Compute.LAUNCH, ignored, amount=clock.cycle(cluster.until), counts=False)
 
     @property
     def counted(self) -> tuple[int, ...]:
-        """GPUs that the last report counts."""
-        return self._card.members
+        """GPUs that the last report counts; none while the whole server is out of order."""
+        return () if self._down else self._card.members
 
-    def run_to(self, cycle: int, due: Iterable[int] = ()) -> None:
-        """Play to there, and on until these jobs are over or have had time enough to be."""
+    def run_to(self, cycle: int, due: int) -> None:
+        """Play to there, and on until jobs that were to be over by cycle `due` are, or have had time enough."""
         self._live.run_to(cycle)
-        for _ in range(_PATIENT):
-            if not self._asked and all(job not in self._jobs for job in due):
+        for patience in range(_PATIENT):
+            late = [job for job, each in self._jobs.items() if each.ends <= due]
+            if not self._asked and not late:
                 return
+            if patience == 1:
+                for job in late:
+                    self._look_after(job)
             cycle += self.settled
             self._live.run_to(cycle)
 
     def over(self, job: int) -> bool:
-        """All its contexts are gone."""
-        return job not in self._jobs
+        """It has come to its end."""
+        return job in self._over
+
+    def lost(self, cycle: int) -> list[int]:
+        """Jobs that have failed, told once: when a GPU of theirs isn't counted, or they should be over."""
+        counted = {*self.counted}
+        told = [
+            job
+            for job, each in self._lost.items()
+            if not counted
+            or not counted.issuperset(each.gpus)
+            or (each.ends <= cycle and (each.gpus or not self._out_of_order))
+        ]
+        for job in told:
+            del self._lost[job]
+        return told
 
     def had(self, job: int) -> int:
         """Cycles that it has had of its GPUs, together."""
@@ -115,51 +139,100 @@ class EmulatedServer:
 
     def begin(self, job: int, gpus: tuple[int, ...], share: int, whole: int, ends: int) -> None:
         """Make its contexts, and launch them as soon as they are there; `share` of `whole` parts of each GPU."""
-        shares = share < whole
-        self._jobs[job] = begun = _Job(gpus, shares, ends)
+        self._jobs[job] = begun = _Job(gpus, ends)
         turn = max(_SHORTEST_SLICE, round(_TURN * self._clock.rate * share / whole)) // 4 * 4
         for gpu in gpus:
             if not self._free[gpu]:
-                problem = f"{self._name}: more than {MOST_TASKS} tasks on GPU {CARD}.{gpu}"
-                raise EmulationError(f"{problem}; allowed are as many as it has contexts, or --fleet table")
+                problem = f"{self._name}: more than {MOST_TASKS} tasks on GPU {RING}.{gpu}"
+                raise FleetError(f"{problem}; allowed are as many as it has contexts, or --fleet table")
             context = min(self._free[gpu])
             self._free[gpu].remove(context)
             begun.contexts[gpu] = context
+        for gpu, context in begun.contexts.items():
             self._ask(gpu, context, Compute.CREATE, partial(self._launch, job, gpu), slice=turn)
-        if shares:
+        if share < whole:
             self._live.kernel.at(ends, partial(self._cancel, job))
+        if not gpus:  # all that it has is processors, of which the scheduler keeps the books
+            self._live.kernel.at(ends, partial(self._finish, job))
+            if self._out_of_order:
+                self._fail(job)
 
     def sleep(self, asleep: bool) -> None:
         """Let go of the page that keeps each GPU from going off, or take it."""
+        self._asleep = asleep
         for gpu in self.counted:
-            self._ask(gpu, _OWN, Compute.FREE if asleep else Compute.ALLOCATE, lambda _: None, amount=1)
+            self._ask(gpu, _OWN, Compute.FREE if asleep else Compute.ALLOCATE, ignored, amount=1)
 
-    def meter(self, cycle: int) -> dict[int, int]:
-        """Units of energy by GPU, of those that are counted."""
+    def count(self) -> None:
+        """Look who is there: GPUs that are there again get a context of the scheduler's once more."""
+        counted = {*self.counted}
+        for gpu in sorted(counted - self._known):
+            self._manage(gpu)
+        self._known = counted
+
+    def _cpu_stops(self) -> None:
+        """The whole server is out of order, and what only its processors did is lost."""
+        self._out_of_order = True
+        for job in [job for job, each in self._jobs.items() if not each.gpus]:
+            self._fail(job)
+
+    def _cpu_boots(self) -> None:
+        self._out_of_order = False
+
+    def go_down(self, down: bool) -> None:
+        """The whole server, with its CPU, is out of order, and all that it did is lost; or it is well again."""
+        self._down = down
+        for job in [*self._jobs] if down else []:
+            self._fail(job)
+
+    def read_meters(self, cycle: int) -> None:
+        """Of those that are counted, played to `cycle` and on until they have answered."""
         for gpu in self.counted:
             self._ask(gpu, _OWN, Compute.QUERY, partial(self._metered, gpu), amount=Query.ENERGY.code)
-        self.run_to(cycle)
-        return dict(self._meters)
+        self.run_to(cycle, due=0)
+
+    @property
+    def energy(self) -> int:
+        """Units that its meters had counted when they were read last."""
+        return sum(self._before.values()) + sum(self._meters.values())
 
     def close(self) -> None:
         """Free its models."""
         self._live.close()
 
+    def _manage(self, gpu: int) -> None:
+        self._ask(gpu, _OWN, Compute.CREATE, ignored, amount=1)
+        if not self._asleep:
+            self._ask(gpu, _OWN, Compute.ALLOCATE, ignored, amount=1)
+
     def _metered(self, gpu: int, answer: Reply) -> None:
         if answer.done:
+            last = self._meters.get(gpu, 0)
+            if answer.digest < last:  # it was off and begins anew
+                self._before[gpu] = self._before.get(gpu, 0) + last
             self._meters[gpu] = answer.digest
+        elif answer.status is AckStatus.NO_CONTEXT:  # it was gone for so short a time that no census has seen it
+            self._manage(gpu)
+            self._ask(gpu, _OWN, Compute.QUERY, partial(self._metered, gpu), amount=Query.ENERGY.code)
 
     def _launch(self, job: int, gpu: int, answer: Reply) -> None:
-        begun = self._jobs[job]
+        begun = self._jobs.get(job)
+        if begun is None:
+            return
         if not answer.done:
-            self._gone(job, gpu, answer)
+            self._fail(job)
             return
         lasts = max(1, begun.ends - self._live.kernel.now)
         over = partial(self._launched, job, gpu)
         self._ask(gpu, begun.contexts[gpu], Compute.LAUNCH, over, amount=lasts, counts=False)
 
     def _launched(self, job: int, gpu: int, answer: Reply) -> None:
-        begun = self._jobs[job]
+        begun = self._jobs.get(job)
+        if begun is None:
+            return
+        if answer.status not in (ResultStatus.DONE, ResultStatus.CANCELLED):
+            self._fail(job)
+            return
         self._had[job] = self._had.get(job, 0) + answer.cycles
         self._ask(gpu, begun.contexts[gpu], Compute.DESTROY, partial(self._gone, job, gpu))
 
@@ -167,13 +240,39 @@ class EmulatedServer:
         """Its time is over, though others may have kept it from having all that it has launched."""
         begun = self._jobs.get(job)
         for gpu, context in [] if begun is None else begun.contexts.items():
-            self._ask(gpu, context, Compute.CANCEL, lambda _: None)
+            self._ask(gpu, context, Compute.CANCEL, ignored)
 
     def _gone(self, job: int, gpu: int, answer: Reply) -> None:
-        begun = self._jobs[job]
+        begun = self._jobs.get(job)
+        if begun is None:
+            return
         self._free[gpu].add(begun.contexts.pop(gpu))
         if not begun.contexts:
-            del self._jobs[job]
+            self._finish(job)
+
+    def _finish(self, job: int) -> None:
+        if self._jobs.pop(job, None) is not None:
+            self._over.add(job)
+
+    def _look_after(self, job: int) -> None:
+        """Its time has come, and nothing is heard: are its contexts still there?"""
+
+        def looked(answer: Reply) -> None:
+            if not answer.done:
+                self._fail(job)
+
+        for gpu, context in self._jobs[job].contexts.items():
+            self._ask(gpu, context, Compute.QUERY, looked, amount=Query.LAUNCH.code)
+
+    def _fail(self, job: int) -> None:
+        """It has lost a GPU: what it has on others goes, too."""
+        begun = self._jobs.pop(job, None)
+        if begun is None:
+            return
+        self._lost[job] = begun
+        for gpu, context in begun.contexts.items():
+            self._driver.give_up(ContextRef(0, gpu, context))
+            self._free[gpu].add(context)
 
     def _ask(
         self,
@@ -197,15 +296,15 @@ class EmulatedServer:
         self._driver.ask(ContextRef(0, gpu, context), command, answered)
 
 
-def scenario_of(server: ClusterServer, cluster: GpuCluster, clock: Clock, seed: int) -> Scenario:
-    """The server as a server file would have it. Raises EmulationError where no ring can be like that."""
+def scenario_of(number: int, cluster: GpuCluster, clock: Clock, seed: int) -> Scenario:
+    """A server as a server file would have it. Raises FleetError where no ring can be like that."""
+    server = cluster.servers[number]
     gpus = len(server.types)
     if gpus < FEWEST_GPUS:
-        raise EmulationError(
-            f"{server.name}: a ring of {gpus} GPU; allowed are {FEWEST_GPUS} or more, or --fleet table"
-        )
+        problem = f"{server.name}: a ring of {gpus} GPU"
+        raise FleetError(f"{problem}; allowed are {FEWEST_GPUS} or more, or --fleet table")
     known = _wire_types(server)
-    card = Card(CARD, gpus, (0, 1), tuple(known[kind] for kind in server.types), (_WHOLE_WEIGHT,) * gpus)
+    card = Card(RING, gpus, (0, 1), tuple(known[kind] for kind in server.types), (_WHOLE_WEIGHT,) * gpus)
     # What only repeats is as rare as a count, so that time goes by without work for the emulation.
     settings = Settings(
         census_period=clock.census,
@@ -213,7 +312,21 @@ def scenario_of(server: ClusterServer, cluster: GpuCluster, clock: Clock, seed: 
         heartbeat=max(Settings.heartbeat, clock.census // 4),
     )
     powers = tuple((known[kind], _power(cluster.power[kind], clock, cluster.sleeps)) for kind in known)
-    return Scenario(server.name, seed, Server((card,), (), settings, powers), None, (), None, ())
+    timeline = [event for fault in cluster.faults if fault.server == number for event in _events(fault, gpus, clock)]
+    timeline.sort(key=lambda event: event.at)
+    return Scenario(server.name, seed + number, Server((card,), (), settings, powers), None, tuple(timeline), None, ())
+
+
+def _events(fault: ClusterFault, size: int, clock: Clock) -> Iterator[TimelineEvent]:
+    targets: list[GpuRef | LinkRef]
+    if fault.link is not None:
+        kind, targets = "link_cut", [LinkRef(RING, fault.link, size)]
+    else:
+        kind, targets = "dead", [GpuRef(RING, gpu) for gpu in (range(size) if fault.gpu is None else [fault.gpu])]
+    for target in targets:
+        yield TimelineEvent(clock.cycle(fault.at), EventAction.FAULT, kind, target, None, 0)
+        if fault.ends != math.inf:
+            yield TimelineEvent(clock.cycle(fault.ends), EventAction.CLEAR, kind, target, None, 0)
 
 
 def _wire_types(server: ClusterServer) -> dict[str, str]:
@@ -221,7 +334,7 @@ def _wire_types(server: ClusterServer) -> dict[str, str]:
     kinds = sorted({*server.types})
     if len(kinds) > MOST_TYPES:
         problem = f"{server.name}: {len(kinds)} types of GPU"
-        raise EmulationError(f"{problem}; allowed are {MOST_TYPES} in one server, or --fleet table")
+        raise FleetError(f"{problem}; allowed are {MOST_TYPES} in one server, or --fleet table")
     spare = [each for each in map(str, GpuType) if each not in kinds]
     return {kind: kind if kind in [*map(str, GpuType)] else spare.pop(0) for kind in kinds}
 

@@ -1,12 +1,20 @@
 """The seam between the scheduler and the servers: who carries out what it decides, and says what became of it."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from ringhil.emulator.cluster.cluster import GpuCluster
+import numpy as np
+
+from ringhil.emulator.cluster.cluster import ClusterFault, GpuCluster
 from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.cluster.servers import Flags
+from ringhil.emulator.errors import RinghilError
+
+
+class FleetError(RinghilError, ValueError):
+    """A cluster that a fleet can't play, or a server that doesn't answer."""
 
 
 class Fleet(ABC):
@@ -30,8 +38,8 @@ class Fleet(ABC):
         """Time goes by, up to there."""
 
     @abstractmethod
-    def counted(self) -> Flags | None:
-        """GPUs, a row for each server, that were counted last; None: as before."""
+    def counted(self) -> Flags:
+        """GPUs, a row for each server, that were counted last."""
 
     @abstractmethod
     def begin(self, job: int, placed: PlacedOn, share: int, ends: float) -> None:
@@ -40,6 +48,10 @@ class Fleet(ABC):
     @abstractmethod
     def over(self, job: int) -> bool:
         """Whether a job whose time has come is over."""
+
+    @abstractmethod
+    def lost(self) -> list[int]:
+        """Jobs that will never be over, as is known since this was asked last: what they ran on has failed."""
 
     @abstractmethod
     def had(self, job: int) -> float | None:
@@ -54,28 +66,60 @@ class Fleet(ABC):
         """Joules that the meters of all GPUs have counted so far; None: it has no meters."""
 
 
-FleetMaker = Callable[[GpuCluster, int], Fleet]
-
-
 class TableFleet(Fleet):
-    """No hardware: all goes as it is written, and nothing is metered."""
+    """No hardware: all goes as it is written, and nothing is metered. What fails is known at the next census."""
 
     name = "table"
+
+    def __init__(self, cluster: GpuCluster) -> None:
+        self._period = cluster.census
+        self._faults = [fault for fault in cluster.faults if fault.link is None]
+        _refuse_cut_rings(cluster)
+        self._working = np.zeros((len(cluster.servers), max(len(each.types) for each in cluster.servers)), np.bool_)
+        for row, server in enumerate(cluster.servers):
+            self._working[row, : len(server.types)] = True
+        self._census = self._working
+        self._now = 0.0
+        self._jobs = dict[int, _Job]()
 
     def close(self) -> None:
         pass
 
     def pass_to(self, now: float) -> None:
-        pass
+        for job in self._jobs.values():
+            job.failed |= any(self._now < fault.at <= now and job.runs_on(fault) for fault in self._faults)
+        self._now = now
+        at = math.floor(now / self._period) * self._period
+        self._census = self._working.copy()
+        for fault in self._faults:
+            if fault.at <= at < fault.ends:
+                self._census[fault.server, slice(None) if fault.gpu is None else fault.gpu] = False
 
-    def counted(self) -> Flags | None:
-        return None
+    def counted(self) -> Flags:
+        return self._census
 
     def begin(self, job: int, placed: PlacedOn, share: int, ends: float) -> None:
-        pass
+        if self._faults:
+            begun = _Job(placed, ends)
+            begun.failed = self._out_of_order(begun)
+            self._jobs[job] = begun
 
     def over(self, job: int) -> bool:
-        return True
+        return job not in self._jobs or (not self._jobs[job].failed and self._jobs.pop(job) is not None)
+
+    def lost(self) -> list[int]:
+        found = []
+        for number, job in [*self._jobs.items()]:
+            census = self._census[job.placed.server]
+            dropped = not (census[list(job.placed.gpus)].all() if job.placed.gpus else census.any())
+            if dropped or (job.failed and job.ends <= self._now and not self._out_of_order(job)):
+                found.append(number)
+                del self._jobs[number]
+        return found
+
+    def _out_of_order(self, job: "_Job") -> bool:
+        """Something that it runs on is, so that nobody can be asked what became of it."""
+        return any(fault.at <= self._now < fault.ends and job.runs_on(fault) for fault in self._faults)
 
     def had(self, job: int) -> float | None:
         return None
@@ -85,3 +129,28 @@ class TableFleet(Fleet):
 
     def metered_j(self) -> float | None:
         return None
+
+
+@dataclass(slots=True)
+class _Job:
+    placed: PlacedOn
+    ends: float
+    failed: bool = False
+
+    def runs_on(self, fault: ClusterFault) -> bool:
+        server = self.placed.server
+        if not self.placed.gpus:
+            return server == fault.server and fault.gpu is None
+        return any(fault.strikes(server, gpu) for gpu in self.placed.gpus)
+
+
+def _refuse_cut_rings(cluster: GpuCluster) -> None:
+    """A ring with one cut link counts all its GPUs (R6); with two, only hardware knows. Raises FleetError."""
+    cut = dict[int, float]()
+    for fault in sorted(cluster.faults, key=lambda fault: fault.at):
+        if fault.link is None:
+            continue
+        if fault.at < cut.get(fault.server, 0.0):
+            problem = f"{cluster.servers[fault.server].name}: two links are cut at {fault.at:g} s"
+            raise FleetError(f"{problem}; allowed is one in the table fleet, or --fleet emulated")
+        cut[fault.server] = max(fault.ends, cut.get(fault.server, 0.0))

@@ -5,6 +5,7 @@ doesn't fit waits and keeps no other waiting.
 """
 
 import heapq
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.scheduler import PlacedOn, Scheduler
 from ringhil.emulator.cluster.servers import Figures, Flags, Rows, Servers
 from ringhil.emulator.cluster.workload import TargetWorkload
+
+_LOOKS = 6  # censuses after a fault
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,16 @@ class Decision:
 
 @dataclass
 class PlacedTask:
-    """What became of a task; None: it never came to that. Times in seconds; `had`: GPU seconds that it had of its
-    GPUs, where somebody counts them."""
+    """What became of a task; None: it never came to that. Times in seconds: `began` and `ended` of the last of `tries`;
+    `wasted`: of those before, which were lost with what they ran on, in GPU seconds; `had`: GPU seconds that it had
+    of its GPUs, where somebody counts them."""
 
     task: ClusterTask
     placed: PlacedOn | None = None
     began: float | None = None
     ended: float | None = None
+    tries: int = 0
+    wasted: float = 0.0
     had: float | None = field(default=None, compare=False)
 
 
@@ -94,8 +100,18 @@ class PlacementRun:
         return sum(each.began is None for each in self.tasks.values())
 
     @property
+    def lost(self) -> int:
+        """Tries that were lost with what they ran on."""
+        return sum(max(0, each.tries - (each.began is not None)) for each in self.tasks.values())
+
+    @property
+    def wasted(self) -> float:
+        """GPU seconds of those."""
+        return sum(each.wasted for each in self.tasks.values())
+
+    @property
     def waited(self) -> list[float]:
-        """Seconds, of each task that began."""
+        """Seconds from its arrival to the beginning of its last try, of each task that began."""
         return [each.began - each.task.at for each in self.tasks.values() if each.began is not None]
 
 
@@ -108,8 +124,8 @@ def play(
     fleet: Fleet | None = None,
 ) -> PlacementRun:
     """The same for the same seed. `explain`: a task whose decision is kept. `on_progress`: tasks that came, of all.
-    `fleet`: at second 0; a table unless given. Raises EmulationError."""
-    return _Run(cluster, policy, seed, explain, TableFleet() if fleet is None else fleet).played(on_progress)
+    `fleet`: at second 0; a table unless given. Raises FleetError."""
+    return _Run(cluster, policy, seed, explain, TableFleet(cluster) if fleet is None else fleet).played(on_progress)
 
 
 class _Run:
@@ -131,8 +147,11 @@ class _Run:
             fleet.name, {task.name: PlacedTask(task) for task in cluster.tasks if task.lasts is not None}
         )
         self._waiting = list[PlacedTask]()
-        self._ends = list[tuple[float, int, PlacedTask]]()
+        self._ends = list[tuple[float, int]]()
+        self._running = dict[int, PlacedTask]()
         self._started = 0
+        self._as_built = self._servers.at(np.arange(len(self._servers)))
+        self._looks = _looks(cluster)
         everyone = np.arange(len(self._servers))
         self._awake = ~self._asleep(self._servers)
         for row in np.flatnonzero(self._awake):
@@ -146,21 +165,28 @@ class _Run:
     def played(self, on_progress: Callable[[int, int], None]) -> PlacementRun:
         played, until = self._played, self._cluster.until
         coming = sorted(played.tasks.values(), key=lambda each: each.task.at)
+        self._order = {each.task.name: place for place, each in enumerate(coming)}
         came = 0
         self._note(0.0)
-        while came < len(coming) or self._ends:
-            arrival = coming[came].task.at if came < len(coming) else np.inf
-            now = min(arrival, self._ends[0][0] if self._ends else np.inf)
+        while came < len(coming) or self._ends or (self._waiting and self._looks):
+            arrival = coming[came].task.at if came < len(coming) else math.inf
+            look = self._looks[0] if self._looks else math.inf
+            now = min(arrival, look, self._ends[0][0] if self._ends else math.inf)
             if until is not None and now > until:
                 break
             self._pass(now)
+            if now == look:
+                self._looks.popleft()
+            self._lose(now)
             while self._ends and self._ends[0][0] <= now:
-                _, job, each = heapq.heappop(self._ends)
+                _, job = heapq.heappop(self._ends)
+                if job not in self._running:
+                    continue  # it was lost
                 if self._fleet.over(job):
-                    each.had = self._fleet.had(job)
-                    self._end(each, now)
+                    self._running[job].had = self._fleet.had(job)
+                    self._end(self._running.pop(job), now)
                 else:  # who should tell is silent: ask again
-                    heapq.heappush(self._ends, (now + self._cluster.census, job, each))
+                    heapq.heappush(self._ends, (now + self._cluster.census, job))
             while came < len(coming) and coming[came].task.at <= now:
                 self._waiting.append(coming[came])
                 came += 1
@@ -219,7 +245,9 @@ class _Run:
         self._free -= each.task.needs.asked
         self._started += 1
         ends = now + each.task.lasts
-        heapq.heappush(self._ends, (ends, self._started, each))
+        each.tries += 1
+        self._running[self._started] = each
+        heapq.heappush(self._ends, (ends, self._started))
         self._fleet.begin(self._started, placed, each.task.needs.share, ends)
         self._changed(placed.server)
 
@@ -229,6 +257,25 @@ class _Run:
         self._scheduler.give_back(each.placed, each.task.needs)
         self._free += each.task.needs.asked
         self._changed(each.placed.server)
+
+    def _lose(self, now: float) -> None:
+        """What has failed is counted no more; tasks that ran on it wait again, in their old place."""
+        lost = [self._running.pop(job) for job in self._fleet.lost()]
+        for each in lost:
+            assert each.placed is not None
+            assert each.began is not None
+            self._scheduler.give_back(each.placed, each.task.needs)
+            each.wasted += (now - each.began) * each.task.needs.asked / WHOLE
+            self._changed(each.placed.server)
+            each.placed = each.began = None
+        self._waiting = sorted([*self._waiting, *lost], key=lambda each: self._order[each.task.name])
+        counted = self._fleet.counted()
+        changed = np.flatnonzero((counted != self._servers.there).any(axis=1))
+        for row in changed:
+            self._scheduler.count(int(row), counted[row], self._as_built)
+            self._changed(int(row))
+        if lost or len(changed):
+            self._free = int(self._servers.free.sum())
 
     def _changed(self, server: int) -> None:
         row = np.array([server])
@@ -242,7 +289,9 @@ class _Run:
         servers = self._servers.at(rows)
         idle = servers.there & (servers.free == WHOLE) & self._cluster.sleeps
         working = servers.watts() + np.where(idle, self._low[rows] - servers.idle_watts, 0.0).sum(axis=1)
-        return np.asarray(np.where(self._asleep(servers), servers.standby + self._off[rows].sum(axis=1), working))
+        return np.asarray(
+            np.where(self._asleep(servers), servers.standby + (self._off[rows] * servers.there).sum(axis=1), working)
+        )
 
     def _asleep(self, servers: Servers) -> Flags:
         """Those that have no task and no GPU taken."""
@@ -298,6 +347,16 @@ class _Run:
             tuple(name for row, name in enumerate(names) if row not in set(order)),
             then,
         )
+
+
+def _looks(cluster: GpuCluster) -> deque[float]:
+    """The last census before something fails or is well again, when meters are read once more, and the first ones after
+    that: as many as an election may take."""
+    period = cluster.census
+    moments = {at for fault in cluster.faults for at in (fault.at, fault.ends) if at != math.inf}
+    return deque(
+        sorted({(math.ceil(at / period) + n) * period for at in moments for n in range(-1, _LOOKS)} - {-period})
+    )
 
 
 def _groups(ordered: list[tuple[int, str]]) -> Iterator[tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """Cluster files: YAML in, a frozen and checked `GpuCluster` out."""
 
+import math
 import os
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,9 @@ from pydantic import ValidationError
 
 from ringhil.emulator.cluster import lists
 from ringhil.emulator.cluster.cluster import (
+    RING,
     WHOLE,
+    ClusterFault,
     ClusterServer,
     ClusterTask,
     GpuCluster,
@@ -24,12 +27,14 @@ from ringhil.emulator.cluster.written import (
     ClusterFile,
     PowerOfType,
     ServerTemplate,
+    WrittenFault,
     WrittenProcessor,
     WrittenTask,
 )
 from ringhil.emulator.errors import printable
 from ringhil.emulator.scenario.file.explain import explain
 from ringhil.emulator.scenario.file.schema import schema_of
+from ringhil.emulator.scenario.file.topology import GpuRef, LinkRef
 from ringhil.emulator.scenario.yaml.errors import quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.events import read_text
 from ringhil.emulator.scenario.yaml.marks import Loc, Source, exactly_one
@@ -70,7 +75,52 @@ class _Reader:
             tasks,
             self._saturation(servers, tasks),
             written.cluster.census,
+            faults=self._faults(servers),
+            failing=0.0 if written.failing is None else written.failing.gpus,
         )
+
+    def _faults(self, servers: tuple[ClusterServer, ...]) -> tuple[ClusterFault, ...]:
+        known = {server.name: place for place, server in enumerate(servers)}
+        if self._written.cluster.saturate is not None:
+            for key in ("faults", "failing"):
+                if getattr(self._written, key):
+                    problem = "nothing fails while a cluster is filled; allowed is one of 'saturate' and this"
+                    raise self._source.error((key,), problem, key=True)
+        return tuple(self._fault(each, ("faults", n), known, servers) for n, each in enumerate(self._written.faults))
+
+    def _fault(
+        self, fault: WrittenFault, loc: Loc, known: dict[str, int], servers: tuple[ClusterServer, ...]
+    ) -> ClusterFault:
+        until = self._written.until
+        if until is not None and fault.at >= until:
+            raise self._source.error((*loc, "at"), f"found {fault.at:g}; allowed is less than 'until', {until:g}")
+        if fault.server not in known:
+            raise self._source.error((*loc, "server"), unknown("server", fault.server, known))
+        server, gpu, link = servers[known[fault.server]], None, None
+        if fault.gpu is not None and fault.link is not None:
+            raise self._source.error((*loc, "link"), "a GPU and a link; allowed is one of them, or neither", key=True)
+        try:
+            if fault.gpu is not None:
+                found = GpuRef.parse(fault.gpu)
+                if found.card != RING or found.index >= len(server.types):
+                    raise ValueError(f"{server.name} has no GPU {fault.gpu!r}")
+                gpu = found.index
+            elif fault.link is not None:
+                cut = LinkRef.parse(fault.link, len(server.types))
+                if cut.card != RING:
+                    raise ValueError(f"{server.name} has no link {fault.link!r}")
+                link = cut.index
+        except ValueError as error:
+            last = len(server.types) - 1
+            allowed = (
+                f"{RING}.0 .. {RING}.{last}" if fault.link is None else f"{RING}.0-{RING}.{1 % (last + 1)} and so on"
+            )
+            where = (*loc, "gpu" if fault.link is None else "link")
+            raise self._source.error(where, f"{error}; allowed is {allowed}") from None
+        if server.busy and link is None and (gpu is None or gpu in server.busy):
+            raise self._source.error(loc, "a GPU that is taken from the start ('busy'); allowed are others")
+        ends = math.inf if fault.lasts is None else fault.at + fault.lasts
+        return ClusterFault(fault.at, ends, known[fault.server], gpu, link)
 
     def _servers(self) -> tuple[ClusterServer, ...]:
         written = self._written.cluster

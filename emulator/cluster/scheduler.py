@@ -86,6 +86,11 @@ class Scheduler:
         self.servers.take(placed.server, needs, list(placed.gpus), sign=-1)
         self._changed.append(placed.server)
 
+    def count(self, server: int, counted: Flags, as_built: Servers) -> None:
+        """These of its GPUs are there, and no others."""
+        self.servers.count(server, counted, as_built)
+        self._changed.append(server)
+
     def _refreshed(self, needs: TaskNeeds) -> _Known:
         known = self._known.get(needs)
         if known is None:

@@ -1,7 +1,6 @@
 """Servers as a policy sees them: a row each, what is free, what it draws. Arrays: a policy judges all at once."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ class Servers:
     | `held` | n, g + 1 | tasks on it: that share a GPU, that have 1, 2, ... whole ones |
     | `task_watts`, `idle_watts` | n, g | of each GPU |
     | `standby` | n | watts of the CPU of a server that sleeps |
+    | `answers` | n | whether a census counts any of its GPUs: who doesn't gets no task |
     | `processor` | n, 3 | idle watts, task watts, thousandths of one processor; 0 where it isn't known |
     """
 
@@ -44,6 +44,7 @@ class Servers:
     idle_watts: Figures
     standby: Figures
     processor: Figures
+    answers: Flags
 
     @classmethod
     def of(cls, cluster: GpuCluster) -> "Servers":
@@ -78,6 +79,7 @@ class Servers:
                 [(0, 0, 0) if each is None else (each.idle, each.task, each.cores * 1000) for each in processors],
                 np.float64,
             ),
+            answers=np.ones(len(servers), np.bool_),
         )
 
     def __len__(self) -> int:
@@ -99,9 +101,10 @@ class Servers:
             self.idle_watts[rows],
             self.standby[rows],
             self.processor[rows],
+            self.answers[rows],
         )
 
-    @cached_property
+    @property
     def size(self) -> Rows:
         """GPUs of each."""
         return np.asarray(self.there.sum(axis=1))
@@ -126,7 +129,7 @@ class Servers:
 
     def fits(self, needs: TaskNeeds) -> Flags:
         """Servers that could take the task: enough such GPUs (P1), processors and memory."""
-        enough: Flags = (self.cpus_free >= needs.cpus) & (self.memory_free >= needs.memory)
+        enough: Flags = self.answers & (self.cpus_free >= needs.cpus) & (self.memory_free >= needs.memory)
         if not needs.gpus:
             return enough
         return np.asarray(enough & (self.usable(needs).sum(axis=1) >= needs.gpus))
@@ -149,6 +152,16 @@ class Servers:
     def tightest(self, needs: TaskNeeds) -> Rows:
         """On each the usable GPU with least to spare, the first of equals. For tasks that need one GPU."""
         return np.asarray(np.where(self.usable(needs), self.free, 2 * WHOLE).argmin(axis=1))
+
+    def count(self, row: int, counted: Flags, as_built: "Servers") -> None:
+        """Of a server these GPUs are there from now on, and idle where they weren't; who is gone must have no task."""
+        new, gone = counted & ~self.there[row], self.there[row] & ~counted
+        self.there[row] = counted
+        self.answers[row] = counted.any() or not as_built.there[row].any()
+        self.free[row, gone] = 0
+        self.free[row, new] = as_built.free[row, new]
+        self.task_watts[row] = as_built.task_watts[row] * counted
+        self.idle_watts[row] = as_built.idle_watts[row] * counted
 
     def take(self, row: int, needs: TaskNeeds, gpus: list[int], sign: int = 1) -> None:
         """Book a task on a server; `sign` -1: it is gone."""
@@ -185,4 +198,5 @@ class Servers:
             self.idle_watts,
             self.standby,
             self.processor,
+            self.answers,
         )

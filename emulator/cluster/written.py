@@ -92,6 +92,24 @@ class WrittenTask(Part):
     types: list[OwnName] = Field([], max_length=100, description="types of GPU that it can use; any unless given")
 
 
+class WrittenFault(Part):
+    """Something fails: a GPU, a ring link, or with neither the whole server."""
+
+    at: Seconds = Field(description="seconds: when it fails")
+    lasts: Seconds | None = Field(
+        None, alias="for", gt=0, description="seconds: how long it is out of order; for good unless given"
+    )
+    server: OneLine = Field(description="the server; of several, NAME.0")
+    gpu: Annotated[str, Field(pattern=names.GPU)] | None = Field(None, description="its GPU, `a.2`")
+    link: Annotated[str, Field(pattern=names.LINK)] | None = Field(None, description="its ring link, `a.2-a.3`")
+
+
+class WrittenFailing(Part):
+    """GPUs that fail for good, each at a moment that the seed draws."""
+
+    gpus: float = Field(gt=0, le=100, description="percent of all GPUs that nobody has taken")
+
+
 class ClusterFile(Part):
     """All of it. Exactly one of `tasks` and `pods`."""
 
@@ -103,3 +121,5 @@ class ClusterFile(Part):
     cluster: WrittenCluster = Field(description="servers and what they draw")
     tasks: list[WrittenTask] | None = Field(None, min_length=1, description="what the cluster has to do")
     pods: OneLine | None = Field(None, description="a CSV file of tasks, relative to this file's folder")
+    faults: list[WrittenFault] = Field([], max_length=100_000, description="what fails, and when")
+    failing: WrittenFailing | None = Field(None, description="GPUs that fail at random moments")

@@ -22,7 +22,7 @@ from ringhil.emulator.cluster.saturate import Saturated, saturate
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
-from ringhil.emulator.front.cli.place_fleet import FLEETS, fleet_of, fleets, with_end
+from ringhil.emulator.front.cli.place_fleet import FLEETS, fleet_of, fleets, prepared
 from ringhil.emulator.front.cli.place_tables import (
     curves,
     decision_json,
@@ -145,7 +145,7 @@ def _play(
 ) -> int:
     _check_timed(file, cluster)
     passed_over = _passed_over(cluster)
-    cluster = with_end(cluster, policies, seed)  # energy is counted to the same moment for all
+    cluster = prepared(cluster, policies, seed)  # energy is counted to the same moment for all
     played, fleet = dict[str, PlacementRun](), fleet_of(cluster, wanted)
     with fleets(fleet) as made:
         for name, policy in policies.items():

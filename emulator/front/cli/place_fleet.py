@@ -15,17 +15,22 @@ from ringhil.emulator.front.cli import terminal
 FLEETS = (EmulatedFleet.name, TableFleet.name)
 
 
-def with_end(cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seed: int) -> GpuCluster:
-    """The same, with an end: where the file says none, that of the last task by any of these policies."""
+def prepared(cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seed: int) -> GpuCluster:
+    """The same with all its failures, and with an end: where the file says none, that of the last task by any of these
+    policies. Raises FleetError."""
     if cluster.until is not None:
-        return cluster
-    ends = (play(cluster, policy, seed).until for policy in policies.values())
-    return replace(cluster, until=max(ends))
+        return cluster.with_failures(seed)
+
+    def end(given: GpuCluster) -> GpuCluster:
+        return replace(given, until=max(play(given, policy, seed).until for policy in policies.values()))
+
+    ended = end(cluster)
+    return ended if not cluster.failing else end(replace(ended.with_failures(seed), until=None))
 
 
 def fleet_of(cluster: GpuCluster, wanted: str | None) -> str:
     """The one that is wanted, or else the emulated one for what can be emulated within about a minute. Raises
-    EmulationError."""
+    FleetError."""
     problem = None if wanted == TableFleet.name else misfit(cluster)
     if wanted == EmulatedFleet.name and problem is not None:
         raise problem
@@ -38,7 +43,7 @@ def fleet_of(cluster: GpuCluster, wanted: str | None) -> str:
 def fleets(name: str) -> Iterator[Callable[[GpuCluster, int], Fleet]]:
     """Makes fleets for a cluster with an end and a seed."""
     if name == TableFleet.name:
-        yield lambda cluster, seed: TableFleet()
+        yield lambda cluster, seed: TableFleet(cluster)
         return
     with terminal.building() as progress:
         library = cells_library(progress=progress)

@@ -29,6 +29,7 @@ POLICY_COLUMNS = (
     "waiting",
     "99 of 100",
     "unplaced",
+    "lost",
     "fragments",
 )
 SATURATED_COLUMNS = ("policy", "asked", "allocated", "fragments", "power", "failed")
@@ -50,6 +51,7 @@ def show(played: Mapping[str, PlacementRun], console: Console) -> None:
             _seconds(median),
             _seconds(most),
             f"{each.unplaced:,}",
+            f"{each.lost:,}",
             f"{_mean(each, 'fragmentation'):.1f} %",
         )
     print_table(console, shown)
@@ -121,6 +123,8 @@ def document(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int,
                 "awake_servers": _mean(each, "awake"),
                 "fragmentation": _mean(each, "fragmentation"),
                 "unplaced": each.unplaced,
+                "lost_tries": each.lost,
+                "wasted_gpu_s": each.wasted,
                 "waiting_s": {"median": percentile(each.waited, 50), "p99": percentile(each.waited, 99)},
             }
             for name, each in played.items()
@@ -213,7 +217,8 @@ def _task(cluster: GpuCluster, found: PlacedTask) -> dict[str, Any]:
         "at": found.task.at,
         "began": found.began,
         "ended": found.ended,
-        "tries": int(found.placed is not None),
+        "tries": found.tries,
+        "wasted_gpu_s": found.wasted,
         **({} if found.had is None else {"gpu_seconds": found.had}),
     }
 

@@ -1,5 +1,6 @@
 """The emulated fleet: the same placements as the table's, and energy read from meters in place of the table's watts."""
 
+import math
 import random
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pytest
 
 from ringhil.emulator.cluster.cluster import (
     WHOLE,
+    ClusterFault,
     ClusterServer,
     ClusterTask,
     GpuCluster,
@@ -44,6 +46,24 @@ def random_cluster(draw: random.Random) -> GpuCluster:
     return GpuCluster("random", draw.randint(0, 99), 120.0, POWER, tuple(servers), tuple(tasks), None, 40.0)
 
 
+def with_faults(given: GpuCluster, draw: random.Random, entry: bool) -> GpuCluster:
+    """Some GPUs, a link and a server fail, some of them for a while. `entry`: also GPU 0, which counts the others."""
+    faults = []
+    for number, server in enumerate(given.servers):
+        idle = [gpu for gpu in range(0 if entry else 1, len(server.types)) if gpu not in server.busy]
+        for gpu in draw.sample(idle, draw.randint(0, min(2, len(idle)))):
+            at = draw.randint(0, 90) + 0.5
+            faults.append(ClusterFault(at, draw.choice((at + draw.randint(3, 60), math.inf)), number, gpu=gpu))
+        if draw.random() < 0.3:
+            faults.append(
+                ClusterFault(draw.randint(0, 90) + 0.5, math.inf, number, link=draw.randrange(len(server.types)))
+            )
+        if draw.random() < 0.2 and not server.busy:
+            at = draw.randint(0, 90) + 0.5
+            faults.append(ClusterFault(at, math.inf, number))
+    return replace(given, until=240.0, census=10.0, faults=tuple(faults))
+
+
 def played(given: GpuCluster, policy: str, library: Library) -> PlacementRun:
     """On the emulated fleet."""
     with EmulatedFleet(given, given.seed, library) as fleet:
@@ -72,6 +92,16 @@ def test_meters_show_what_sleeping_saves(seed: int, library: Library) -> None:
     assert asleep.energy_j < awake.energy_j
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_both_fleets_lose_and_repeat_the_same_tasks(seed: int, library: Library) -> None:
+    """A census drops what has failed; tasks on it begin again elsewhere, and what is well again is used again."""
+    draw = random.Random(seed)
+    given = with_faults(random_cluster(draw), draw, entry=False)
+    table, emulated = play(given, POLICIES["pack-first"], given.seed), played(given, "pack-first", library)
+    assert emulated.tasks == table.tasks
+    assert emulated.curve == table.curve
+
+
 def test_a_fraction_has_its_share_of_a_gpu(library: Library) -> None:
     """Of a GPU that is full, in proportion; of one that is not, all that nobody else wants."""
     server = ClusterServer("s", ("T4", "T4"), frozenset(), 32_000, 1 << 20, 0.0, None)
@@ -80,3 +110,29 @@ def test_a_fraction_has_its_share_of_a_gpu(library: Library) -> None:
     given = GpuCluster("shares", 0, 30.0, POWER, (server,), tasks, None)
     had = {name: each.had for name, each in played(given, "pack-first", library).tasks.items()}
     assert had == pytest.approx({"half": 10.0, "quarter": 5.0, "rest": 5.0, "alone": 20.0}, rel=0.06)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_task_is_lost_or_done_twice_whatever_gpus_fail(seed: int, library: Library) -> None:
+    """Also the entry GPU. Each task comes to one end, after as many tries as it takes, on GPUs that work until then."""
+    draw = random.Random(seed)
+    server = ClusterServer("s", ("T4",) * 4, frozenset(), 32_000, 1 << 20, 25.0, None)
+    tasks = tuple(
+        ClusterTask(f"t{n}", TaskNeeds(draw.choice((1, 2)), WHOLE, 0, 0, ()), float(n), float(draw.randint(5, 40)))
+        for n in range(8)
+    )
+    given = GpuCluster("failing", seed, 400.0, POWER, (server, replace(server, name="r")), tasks, None, 10.0)
+    given = replace(given, failing=25.0).with_failures(seed)
+    assert len(given.faults) == 2
+    for run in (play(given, POLICIES["pack-first"], seed), played(given, "pack-first", library)):
+        for task, each in ((task, run.tasks[task.name]) for task in tasks):
+            assert each.placed is not None
+            assert each.began is not None
+            assert each.ended == each.began + task.lasts
+            struck = [
+                fault for fault in given.faults if any(fault.strikes(each.placed.server, g) for g in each.placed.gpus)
+            ]
+            assert not any(fault.at <= each.ended for fault in struck)
+            if each.had is not None:
+                assert each.had == pytest.approx(task.lasts * len(each.placed.gpus), rel=0.02)
+        assert (run.lost > 0) == (run.wasted > 0)
