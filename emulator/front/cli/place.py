@@ -2,16 +2,20 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
 from ringhil.emulator.cluster.choice import policies_named
-from ringhil.emulator.cluster.cluster import GpuCluster, Saturation
+from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.cluster.convert import cluster_text
+from ringhil.emulator.cluster.figures import FILLED, RUN, Figure
 from ringhil.emulator.cluster.play import Decision, PlacementRun, play
 from ringhil.emulator.cluster.policies import DEFAULT
 from ringhil.emulator.cluster.policy import PlacementPolicy
@@ -19,23 +23,27 @@ from ringhil.emulator.cluster.read import load_cluster
 from ringhil.emulator.cluster.saturate import Saturated, saturate
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
+from ringhil.emulator.front.cli.options import FILE, WholeNumber, json_option, seed_option
+from ringhil.emulator.front.cli.place_page import PlaceView, filled_view, page, run_view
 from ringhil.emulator.front.cli.place_tables import (
     curves,
     decision_json,
     document,
+    filled_json,
     placements,
+    rows,
+    run_json,
+    said,
     saturation_curves,
-    saturation_document,
     saturation_placements,
     show,
     show_decision,
-    show_saturated,
 )
-from ringhil.emulator.front.cli.written import Output
+from ringhil.emulator.front.cli.written import Output, must_be_writable, write_page
 from ringhil.emulator.scenario import ScenarioError
 
 FLEET = "table"
+Run = TypeVar("Run")
 
 
 @click.command("place")
@@ -52,7 +60,15 @@ FLEET = "table"
 )
 @click.option("--order", metavar="TASK", help="Explain the order of the servers for this task, and end.")
 @seed_option
+@click.option(
+    "--seeds",
+    type=WholeNumber(1, 1000),
+    default=1,
+    show_default=True,
+    help="Play so many seeds, from the first on: means, with 95 percent intervals.",
+)
 @json_option
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with curves, and a map of the servers.")
 @click.option("--csv", "folder", type=FILE, metavar="DIR", help="Write curves.csv and placements.csv there.")
 @click.option(
     "--import", "kind", type=click.Choice(["openb"]), help="Write a cluster file for two lists, NODES.csv and PODS.csv."
@@ -64,7 +80,9 @@ def command(
     fleet: str,
     order: str | None,
     seed: int | None,
+    seeds: int,
     as_json: bool,
+    html: Path | None,
     folder: Path | None,
     kind: str | None,
     written: Path | None,
@@ -79,18 +97,80 @@ def command(
         return _convert(files, written)
     if len(files) != 1:
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
+    console = terminal.beside(as_json, html=html)
+    must_be_writable(html)
     with explained():
         policies = policies_named(names or (DEFAULT,))
         cluster = load_cluster(files[0])
-        if cluster.saturation is not None:
-            if order is not None:
+        first = _first_seed(cluster, seed)
+        if order is not None:
+            if cluster.saturation is not None:
                 raise click.UsageError("--order is for runs over time; this file has 'saturate'")
-            _saturate(cluster, cluster.saturation, policies, seed, as_json, folder)
-        elif order is not None:
-            _explain(files[0], cluster, policies, order, cluster.seed if seed is None else seed, as_json)
+            if seeds > 1:
+                raise click.UsageError(f"--order with {seeds} seeds; allowed is one")
+            _explain(files[0], cluster, policies, order, first, as_json)
+            return 0
+        chosen = range(first, first + seeds)
+        filling = cluster.saturation
+        if filling is None:
+            compared = _timed(cluster, _play(files[0], cluster, policies, chosen), first)
         else:
-            _play(files[0], cluster, policies, cluster.seed if seed is None else seed, as_json, folder)
+            fill = partial(saturate, cluster, filling)
+            compared = _filled(cluster, _each(policies, chosen, fill), first)
+    if folder is not None:
+        _write(folder, compared.curves(), compared.placements())
+    if html is not None:
+        write_page(html, _page(cluster, chosen, compared))
+    if as_json:
+        click.echo(json.dumps(document(cluster, compared.figures, compared.played, FLEET, compared.of_run)))
+    else:
+        _head(cluster, chosen, console)
+        show(compared.figures, compared.played, console)
     return 0
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """All runs of a command, by policy and seed, and what can be told of them."""
+
+    figures: Sequence[Figure]
+    played: Mapping[str, Mapping[int, Any]]
+    of_run: Callable[[GpuCluster, Any], dict[str, Any]]
+    curves: Callable[[], str]
+    placements: Callable[[], str]
+    view: Callable[[], PlaceView]
+
+
+def _timed(cluster: GpuCluster, played: dict[str, dict[int, PlacementRun]], first: int) -> _Compared:
+    return _Compared(
+        RUN,
+        played,
+        run_json,
+        lambda: curves(played),
+        lambda: placements(cluster, played),
+        lambda: run_view({name: runs[first] for name, runs in played.items()}),
+    )
+
+
+def _filled(cluster: GpuCluster, done: dict[str, dict[int, Saturated]], first: int) -> _Compared:
+    return _Compared(
+        FILLED,
+        done,
+        filled_json,
+        lambda: saturation_curves(done),
+        lambda: saturation_placements(cluster, done),
+        lambda: filled_view(cluster, {name: runs[first] for name, runs in done.items()}),
+    )
+
+
+def _page(cluster: GpuCluster, seeds: Sequence[int], compared: _Compared) -> str:
+    columns = ["policy", *(figure.column for figure in compared.figures)]
+    lines = [
+        *said(compared.played),
+        *([f"Percentiles of waiting, curves and map: seed {seeds[0]}."] if len(seeds) > 1 else []),
+    ]
+    what = _what(cluster, seeds)
+    return page(cluster, what, columns, rows(compared.figures, compared.played), lines, compared.view())
 
 
 def _convert(files: Sequence[Path], written: Path) -> int:
@@ -104,29 +184,31 @@ def _convert(files: Sequence[Path], written: Path) -> int:
 
 
 def _play(
-    file: Path,
-    cluster: GpuCluster,
-    policies: dict[str, type[PlacementPolicy]],
-    seed: int,
-    as_json: bool,
-    folder: Path | None,
-) -> None:
+    file: Path, cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int]
+) -> dict[str, dict[int, PlacementRun]]:
     _check_timed(file, cluster)
-    played = dict[str, PlacementRun]()
-    for name, policy in policies.items():
-        with terminal.counting(f"{name}: tasks") as on_progress:
-            played[name] = play(cluster, policy, seed, on_progress=on_progress)
+    played = _each(policies, seeds, lambda policy, seed, tell: play(cluster, policy, seed, on_progress=tell))
     if cluster.until is None:  # energy is counted to the same moment for all
-        until = max(each.until for each in played.values())
-        for each in played.values():
-            each.rest(until)
-    if folder is not None:
-        _write(folder, curves(played, seed), placements(cluster, played, seed))
-    if as_json:
-        click.echo(json.dumps(document(cluster, played, seed, FLEET)))
-    else:
-        _head(cluster, seed, terminal.output())
-        show(played, terminal.output())
+        runs = [run for by_seed in played.values() for run in by_seed.values()]
+        until = max(run.until for run in runs)
+        for run in runs:
+            run.rest(until)
+    return played
+
+
+def _each(
+    policies: dict[str, type[PlacementPolicy]],
+    seeds: Sequence[int],
+    run: Callable[[type[PlacementPolicy], int, Callable[[int, int], None]], Run],
+) -> dict[str, dict[int, Run]]:
+    """A run for each policy and seed."""
+    done = dict[str, dict[int, Run]]()
+    for name, policy in policies.items():
+        done[name] = {}
+        for seed in seeds:
+            with terminal.counting(f"{name}, seed {seed}: tasks" if len(seeds) > 1 else f"{name}: tasks") as tell:
+                done[name][seed] = run(policy, seed, tell)
+    return done
 
 
 def _explain(
@@ -149,31 +231,15 @@ def _explain(
 
 def _show_explained(cluster: GpuCluster, task: str, name: str, decision: Decision, seed: int) -> None:
     console = terminal.output()
-    _head(cluster, seed, console)
+    _head(cluster, [seed], console)
     show_decision(task, name, decision, console)
 
 
-def _saturate(
-    cluster: GpuCluster,
-    saturation: Saturation,
-    policies: dict[str, type[PlacementPolicy]],
-    given: int | None,
-    as_json: bool,
-    folder: Path | None,
-) -> None:
-    number = re.search(r"[0-9]{1,9}$", saturation.column)
-    seed = given if given is not None else int(number[0]) if number else cluster.seed
-    done = dict[str, Saturated]()
-    for name, policy in policies.items():
-        with terminal.counting(f"{name}: tasks") as on_progress:
-            done[name] = saturate(cluster, saturation, policy, seed, on_progress)
-    if folder is not None:
-        _write(folder, saturation_curves(done, seed), saturation_placements(cluster, done, seed))
-    if as_json:
-        click.echo(json.dumps(saturation_document(cluster, done, seed, FLEET)))
-    else:
-        _head(cluster, seed, terminal.output())
-        show_saturated(done, terminal.output())
+def _first_seed(cluster: GpuCluster, given: int | None) -> int:
+    """Where arrivals and ties are read from a column for a seed, its own."""
+    column = "" if cluster.saturation is None else cluster.saturation.column
+    number = re.search(r"[0-9]{1,9}$", column)
+    return given if given is not None else int(number[0]) if number else cluster.seed
 
 
 def _check_timed(file: Path, cluster: GpuCluster) -> None:
@@ -181,9 +247,14 @@ def _check_timed(file: Path, cluster: GpuCluster) -> None:
         raise ScenarioError(str(file), None, None, "no task of the list has a start and an end; needed is one that has")
 
 
-def _head(cluster: GpuCluster, seed: int, console: Console) -> None:
+def _head(cluster: GpuCluster, seeds: Sequence[int], console: Console) -> None:
+    console.print(f"[bold]{escape(cluster.name)}[/bold]  {_what(cluster, seeds)}")
+
+
+def _what(cluster: GpuCluster, seeds: Sequence[int]) -> str:
+    seed = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     what = f"{len(cluster.servers):,} servers, {cluster.gpus:,} GPUs, {len(cluster.tasks):,} tasks"
-    console.print(f"[bold]{escape(cluster.name)}[/bold]  seed {seed}, fleet: {FLEET}, {what}")
+    return f"{seed}, fleet: {FLEET}, {what}"
 
 
 def _write(folder: Path, curve: str, placed: str) -> None:
