@@ -88,7 +88,8 @@ class Saturation:
 
 @dataclass(frozen=True)
 class GpuCluster:
-    """`until`: seconds to which energy is counted and nothing begins after; None: to the end of the last task."""
+    """`until`: seconds to which energy is counted and nothing begins after; None: to the end of the last task.
+    `census`: seconds from one count of a server's GPUs to the next. `sleeps`: what is idle does (P7)."""
 
     name: str
     seed: int
@@ -97,6 +98,8 @@ class GpuCluster:
     servers: tuple[ClusterServer, ...]
     tasks: tuple[ClusterTask, ...]
     saturation: Saturation | None
+    census: float = 60.0
+    sleeps: bool = True
 
     @property
     def gpus(self) -> int:

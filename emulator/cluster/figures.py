@@ -45,7 +45,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Spread:
+class SeedMean:
     """The mean of a figure over runs, and half the 95 percent interval around it (Student's t). None: all are equal, or
     there is one, so that nothing is known of how far others are from it. No mean: no run has the figure."""
 
@@ -53,7 +53,7 @@ class Spread:
     half: float | None
 
     @classmethod
-    def of(cls, values: Sequence[float | None]) -> "Spread":
+    def of(cls, values: Sequence[float | None]) -> "SeedMean":
         """Of one figure of several runs."""
         found = [float(value) for value in values if value is not None]
         if not found:
@@ -69,12 +69,12 @@ def student(degrees: int) -> float:
         return _T[degrees - 1]
     z = NormalDist().inv_cdf((1 + _CONFIDENCE) / 2)
     terms = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + sum(term / degrees**power for power, term in enumerate(terms, 1))
+    return z + sum(term / float(degrees) ** power for power, term in enumerate(terms, 1))
 
 
-def spreads(figures: Sequence[Figure], runs: Sequence[Any]) -> dict[str, Spread]:
+def spreads(figures: Sequence[Figure], runs: Sequence[Any]) -> dict[str, SeedMean]:
     """By the figures' keys."""
-    return {figure.key: Spread.of([figure.of(run) for run in runs]) for figure in figures}
+    return {figure.key: SeedMean.of([figure.of(run) for run in runs]) for figure in figures}
 
 
 def alike(runs: Mapping[int, Any]) -> bool:
@@ -101,7 +101,7 @@ def over_time(played: PlacementRun, figure: str) -> float:
 
 
 def _saved(run: PlacementRun) -> float:
-    return 100 * (1 - run.energy_j / run.awake_j) if run.awake_j else 0.0
+    return 100 * (1 - run.predicted_j / run.awake_j) if run.awake_j else 0.0
 
 
 def _last(figure: str) -> Callable[[Saturated], float]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, TaskNeeds
+from ringhil.emulator.cluster.fleet import Fleet, TableFleet
 from ringhil.emulator.cluster.policies import third_power
 from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.scheduler import PlacedOn, Scheduler
@@ -43,12 +44,14 @@ class Decision:
 
 @dataclass
 class PlacedTask:
-    """What became of a task; None: it never came to that. Times in seconds."""
+    """What became of a task; None: it never came to that. Times in seconds; `had`: GPU seconds that it had of its
+    GPUs, where somebody counts them."""
 
     task: ClusterTask
     placed: PlacedOn | None = None
     began: float | None = None
     ended: float | None = None
+    had: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -66,15 +69,24 @@ class CurveMoment:
 
 @dataclass
 class PlacementRun:
-    """A run by one policy. Energy in joules, up to `until`; `awake_j`: the same tasks, with nothing ever asleep."""
+    """A run by one policy. Energy in joules, up to `until`: `predicted_j` by the table of watts, `awake_j` the same
+    with nothing ever asleep, `metered_j` by the GPUs' meters and for CPUs by the table, None: there are no meters."""
 
+    fleet: str
     tasks: dict[str, PlacedTask] = field(default_factory=dict)
     curve: list[CurveMoment] = field(default_factory=list)
     decision: Decision | None = None
     wake_ups: int = 0
     until: float = 0.0
-    energy_j: float = 0.0
+    predicted_j: float = 0.0
+    cpu_j: float = 0.0
+    metered_j: float | None = None
     awake_j: float = 0.0
+
+    @property
+    def energy_j(self) -> float:
+        """Metered, where there are meters."""
+        return self.predicted_j if self.metered_j is None else self.metered_j
 
     @property
     def unplaced(self) -> int:
@@ -86,16 +98,6 @@ class PlacementRun:
         """Seconds, of each task that began."""
         return [each.began - each.task.at for each in self.tasks.values() if each.began is not None]
 
-    def rest(self, until: float) -> None:
-        """Nothing happens any more up to there."""
-        resting = until - self.until
-        if resting > 0 and self.curve:
-            self.energy_j += resting * self.curve[-1].watts
-            self.awake_j += resting * self.last_awake_watts
-            self.until = until
-
-    last_awake_watts: float = 0.0
-
 
 def play(
     cluster: GpuCluster,
@@ -103,14 +105,18 @@ def play(
     seed: int,
     explain: str | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    fleet: Fleet | None = None,
 ) -> PlacementRun:
-    """The same for the same seed. `explain`: a task whose decision is kept. `on_progress`: tasks that came, of all."""
-    return _Run(cluster, policy, seed, explain).played(on_progress)
+    """The same for the same seed. `explain`: a task whose decision is kept. `on_progress`: tasks that came, of all.
+    `fleet`: at second 0; a table unless given. Raises EmulationError."""
+    return _Run(cluster, policy, seed, explain, TableFleet() if fleet is None else fleet).played(on_progress)
 
 
 class _Run:
-    def __init__(self, cluster: GpuCluster, policy: type[PlacementPolicy], seed: int, explain: str | None) -> None:
-        self._cluster, self._explain = cluster, explain
+    def __init__(
+        self, cluster: GpuCluster, policy: type[PlacementPolicy], seed: int, explain: str | None, fleet: Fleet
+    ) -> None:
+        self._cluster, self._explain, self._fleet = cluster, explain, fleet
         self._workload = TargetWorkload(cluster.tasks, tuple(cluster.power))
         self._servers = Servers.of(cluster)
         made = policy(self._workload, np.random.default_rng(seed))
@@ -121,14 +127,19 @@ class _Run:
             np.array(watts)[self._servers.type_of] * self._servers.there
             for watts in ([each.low for each in power], [each.off for each in power])
         )
-        self._played = PlacementRun({task.name: PlacedTask(task) for task in cluster.tasks if task.lasts is not None})
+        self._played = PlacementRun(
+            fleet.name, {task.name: PlacedTask(task) for task in cluster.tasks if task.lasts is not None}
+        )
         self._waiting = list[PlacedTask]()
         self._ends = list[tuple[float, int, PlacedTask]]()
         self._started = 0
         everyone = np.arange(len(self._servers))
-        self._awake = ~_asleep(self._servers)
+        self._awake = ~self._asleep(self._servers)
+        for row in np.flatnonzero(self._awake):
+            fleet.sleep(int(row), False)
         self._sleeping_watts = self._watts(everyone)
         self._awake_watts = self._servers.watts()
+        self._cpu_watts = self._processors(everyone)
         self._fragments = self._workload.fragmentation(self._servers)
         self._free = int(self._servers.free.sum())
 
@@ -144,7 +155,12 @@ class _Run:
                 break
             self._pass(now)
             while self._ends and self._ends[0][0] <= now:
-                self._end(heapq.heappop(self._ends)[2], now)
+                _, job, each = heapq.heappop(self._ends)
+                if self._fleet.over(job):
+                    each.had = self._fleet.had(job)
+                    self._end(each, now)
+                else:  # who should tell is silent: ask again
+                    heapq.heappush(self._ends, (now + self._cluster.census, job, each))
             while came < len(coming) and coming[came].task.at <= now:
                 self._waiting.append(coming[came])
                 came += 1
@@ -154,14 +170,18 @@ class _Run:
             on_progress(came, len(coming))
         if until is not None:
             self._pass(until)
+        metered = self._fleet.metered_j()
+        played.metered_j = None if metered is None else metered + played.cpu_j
         return played
 
     def _pass(self, now: float) -> None:
         """Time goes by, with everything as it is."""
         played = self._played
-        played.energy_j += (now - played.until) * float(self._sleeping_watts.sum())
+        played.predicted_j += (now - played.until) * float(self._sleeping_watts.sum())
+        played.cpu_j += (now - played.until) * float(self._cpu_watts.sum())
         played.awake_j += (now - played.until) * float(self._awake_watts.sum())
         played.until = now
+        self._fleet.pass_to(now)
 
     def _place(self, now: float) -> None:
         """Whoever waits and fits, in the order in which they came. One after the other; but neighbours of equal needs
@@ -198,7 +218,9 @@ class _Run:
         self._scheduler.take(placed, each.task.needs)
         self._free -= each.task.needs.asked
         self._started += 1
-        heapq.heappush(self._ends, (now + each.task.lasts, self._started, each))
+        ends = now + each.task.lasts
+        heapq.heappush(self._ends, (ends, self._started, each))
+        self._fleet.begin(self._started, placed, each.task.needs.share, ends)
         self._changed(placed.server)
 
     def _end(self, each: PlacedTask, now: float) -> None:
@@ -213,19 +235,32 @@ class _Run:
         self._sleeping_watts[row] = self._watts(row)
         changed = self._servers.at(row)
         self._awake_watts[row], self._fragments[row] = changed.watts(), self._workload.fragmentation(changed)
+        self._cpu_watts[row] = self._processors(row)
 
     def _watts(self, rows: Rows) -> Figures:
-        """With everything asleep that can be: idle GPUs, and servers that have no task and no GPU taken (P7)."""
+        """With everything asleep that can be (P7): idle GPUs, and whole servers."""
         servers = self._servers.at(rows)
-        idle = servers.there & (servers.free == WHOLE)
+        idle = servers.there & (servers.free == WHOLE) & self._cluster.sleeps
         working = servers.watts() + np.where(idle, self._low[rows] - servers.idle_watts, 0.0).sum(axis=1)
-        return np.asarray(np.where(_asleep(servers), servers.standby + self._off[rows].sum(axis=1), working))
+        return np.asarray(np.where(self._asleep(servers), servers.standby + self._off[rows].sum(axis=1), working))
+
+    def _asleep(self, servers: Servers) -> Flags:
+        """Those that have no task and no GPU taken."""
+        idle = servers.unused & (servers.cpus_free == servers.cpus) & (servers.held.sum(axis=1) == 0)
+        return np.asarray(idle & self._cluster.sleeps)
+
+    def _processors(self, rows: Rows) -> Figures:
+        """What the CPUs draw, of servers that sleep as well."""
+        servers = self._servers.at(rows)
+        return np.asarray(np.where(self._asleep(servers), servers.standby, servers.cpu_watts()))
 
     def _note(self, now: float) -> None:
         """A point of the curve; of several at one moment the last."""
         everything = self._cluster.gpus * WHOLE
-        awake = ~_asleep(self._servers)
+        awake = ~self._asleep(self._servers)
         self._played.wake_ups += int((awake & ~self._awake).sum())
+        for row in np.flatnonzero(awake != self._awake):
+            self._fleet.sleep(int(row), not awake[row])
         self._awake = awake
         moment = CurveMoment(
             now,
@@ -238,7 +273,6 @@ class _Run:
         if self._played.curve and self._played.curve[-1].at == now:
             self._played.curve.pop()
         self._played.curve.append(moment)
-        self._played.last_awake_watts = float(self._awake_watts.sum())
 
     def _keep_decision(self, group: list[PlacedTask], order: list[int]) -> None:
         if self._explain is None or self._played.decision is not None:
@@ -264,10 +298,6 @@ class _Run:
             tuple(name for row, name in enumerate(names) if row not in set(order)),
             then,
         )
-
-
-def _asleep(servers: Servers) -> Flags:
-    return np.asarray(servers.unused & (servers.cpus_free == servers.cpus) & (servers.held.sum(axis=1) == 0))
 
 
 def _groups(ordered: list[tuple[int, str]]) -> Iterator[tuple[str, ...]]:

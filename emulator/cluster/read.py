@@ -69,6 +69,7 @@ class _Reader:
             servers,
             tasks,
             self._saturation(servers, tasks),
+            written.cluster.census,
         )
 
     def _servers(self) -> tuple[ClusterServer, ...]:

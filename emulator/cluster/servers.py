@@ -132,16 +132,19 @@ class Servers:
         return np.asarray(enough & (self.usable(needs).sum(axis=1) >= needs.gpus))
 
     def watts(self) -> Figures:
-        """What each draws with nothing asleep: a GPU that somebody uses `task`, else `idle`; of its processors as many
-        `task` as the tasks together could fill, the rest `idle`."""
+        """What each draws with nothing asleep: a GPU that somebody uses `task`, else `idle`; and its processors."""
         used = self.there & (self.free < WHOLE)
-        gpus = np.where(used, self.task_watts, self.idle_watts).sum(axis=1)
+        return np.asarray(np.where(used, self.task_watts, self.idle_watts).sum(axis=1) + self.cpu_watts())
+
+    def cpu_watts(self) -> Figures:
+        """What the processors of each draw while it is awake: as many `task` as the tasks together could fill, the rest
+        `idle`."""
         idle, task, cores = self.processor.T
         known = cores > 0
         per = np.where(known, cores, 1.0)
         working = np.ceil((self.cpus - self.cpus_free) / per)
         resting = np.ceil(self.cpus / per) - working
-        return np.asarray(gpus + np.where(known, working * task + resting * idle, self.standby))
+        return np.asarray(np.where(known, working * task + resting * idle, self.standby))
 
     def tightest(self, needs: TaskNeeds) -> Rows:
         """On each the usable GPU with least to spare, the first of equals. For tasks that need one GPU."""

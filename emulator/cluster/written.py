@@ -75,6 +75,9 @@ class WrittenCluster(Part):
     servers: list[ServerTemplate] | None = Field(None, min_length=1, description="servers by template")
     nodes: NodeList | None = Field(None, description="servers from a list in a file")
     saturate: WrittenSaturation | None = Field(None, description="fill the cluster instead of a run over time")
+    census: Annotated[float, Field(ge=0.1, le=1_000_000)] = Field(
+        60, description="seconds from one count of a server's GPUs to the next"
+    )
 
 
 class WrittenTask(Part):

@@ -3,8 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from ringhil.emulator.cluster.choice import policies_named
-from ringhil.emulator.cluster.cluster import GpuCluster
+from ringhil.emulator.cluster.cluster import GpuCluster, Saturation
 from ringhil.emulator.cluster.convert import cluster_text
+from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
 from ringhil.emulator.cluster.figures import FILLED, RUN, Figure
 from ringhil.emulator.cluster.play import Decision, PlacementRun, play
 from ringhil.emulator.cluster.policies import DEFAULT
@@ -24,6 +24,7 @@ from ringhil.emulator.cluster.saturate import Saturated, saturate
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, WholeNumber, json_option, seed_option
+from ringhil.emulator.front.cli.place_fleet import FLEETS, fleet_of, fleets, with_end
 from ringhil.emulator.front.cli.place_page import PlaceView, filled_view, page, run_view
 from ringhil.emulator.front.cli.place_tables import (
     curves,
@@ -42,7 +43,7 @@ from ringhil.emulator.front.cli.place_tables import (
 from ringhil.emulator.front.cli.written import Output, must_be_writable, write_page
 from ringhil.emulator.scenario import ScenarioError
 
-FLEET = "table"
+TABLE = "table"
 Run = TypeVar("Run")
 
 
@@ -56,8 +57,12 @@ Run = TypeVar("Run")
     help=f"Order servers by this policy, or by your own: MODULE:CLASS; may be repeated.  [default: {DEFAULT}]",
 )
 @click.option(
-    "--fleet", type=click.Choice([FLEET]), default=FLEET, show_default=True, help="Who keeps the books of the servers."
+    "--fleet",
+    "wanted",
+    type=click.Choice(FLEETS),
+    help="Emulate the servers, with meters, or keep a table.  [default: emulated, where that takes about a minute]",
 )
+@click.option("--no-sleep", "awake", is_flag=True, help="Nothing goes into low power or to sleep.")
 @click.option("--order", metavar="TASK", help="Explain the order of the servers for this task, and end.")
 @seed_option
 @click.option(
@@ -77,7 +82,8 @@ Run = TypeVar("Run")
 def command(
     files: tuple[Path, ...],
     names: tuple[str, ...],
-    fleet: str,
+    wanted: str | None,
+    awake: bool,
     order: str | None,
     seed: int | None,
     seeds: int,
@@ -101,30 +107,33 @@ def command(
     must_be_writable(html)
     with explained():
         policies = policies_named(names or (DEFAULT,))
-        cluster = load_cluster(files[0])
+        cluster = replace(load_cluster(files[0]), sleeps=not awake)
         first = _first_seed(cluster, seed)
-        if order is not None:
-            if cluster.saturation is not None:
+        chosen, filling = range(first, first + seeds), cluster.saturation
+        if filling is not None:
+            if order is not None:
                 raise click.UsageError("--order is for runs over time; this file has 'saturate'")
+            if wanted == EmulatedFleet.name:
+                raise click.UsageError("--fleet emulated is for runs over time; this file has 'saturate'")
+            fleet, compared = TABLE, _filled(cluster, _fill(cluster, filling, policies, chosen), first)
+        elif order is not None:
             if seeds > 1:
                 raise click.UsageError(f"--order with {seeds} seeds; allowed is one")
             _explain(files[0], cluster, policies, order, first, as_json)
             return 0
-        chosen = range(first, first + seeds)
-        filling = cluster.saturation
-        if filling is None:
-            compared = _timed(cluster, _play(files[0], cluster, policies, chosen), first)
         else:
-            fill = partial(saturate, cluster, filling)
-            compared = _filled(cluster, _each(policies, chosen, fill), first)
+            _check_timed(files[0], cluster)
+            cluster = with_end(cluster, policies, chosen)  # energy is counted to the same moment for all
+            fleet = fleet_of(cluster, wanted)
+            compared = _timed(cluster, _play(cluster, policies, chosen, fleet), first)
     if folder is not None:
         _write(folder, compared.curves(), compared.placements())
     if html is not None:
-        write_page(html, _page(cluster, chosen, compared))
+        write_page(html, _page(cluster, chosen, fleet, compared))
     if as_json:
-        click.echo(json.dumps(document(cluster, compared.figures, compared.played, FLEET, compared.of_run)))
+        click.echo(json.dumps(document(cluster, compared.figures, compared.played, fleet, compared.of_run)))
     else:
-        _head(cluster, chosen, console)
+        _head(cluster, chosen, fleet, console)
         show(compared.figures, compared.played, console)
     return 0
 
@@ -148,7 +157,7 @@ def _timed(cluster: GpuCluster, played: dict[str, dict[int, PlacementRun]], firs
         run_json,
         lambda: curves(played),
         lambda: placements(cluster, played),
-        lambda: run_view({name: runs[first] for name, runs in played.items()}),
+        lambda: run_view(cluster, {name: runs[first] for name, runs in played.items()}),
     )
 
 
@@ -163,13 +172,13 @@ def _filled(cluster: GpuCluster, done: dict[str, dict[int, Saturated]], first: i
     )
 
 
-def _page(cluster: GpuCluster, seeds: Sequence[int], compared: _Compared) -> str:
+def _page(cluster: GpuCluster, seeds: Sequence[int], fleet: str, compared: _Compared) -> str:
     columns = ["policy", *(figure.column for figure in compared.figures)]
     lines = [
         *said(compared.played),
         *([f"Percentiles of waiting, curves and map: seed {seeds[0]}."] if len(seeds) > 1 else []),
     ]
-    what = _what(cluster, seeds)
+    what = _what(cluster, seeds, fleet)
     return page(cluster, what, columns, rows(compared.figures, compared.played), lines, compared.view())
 
 
@@ -184,31 +193,40 @@ def _convert(files: Sequence[Path], written: Path) -> int:
 
 
 def _play(
-    file: Path, cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int]
+    cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int], fleet: str
 ) -> dict[str, dict[int, PlacementRun]]:
-    _check_timed(file, cluster)
-    played = _each(policies, seeds, lambda policy, seed, tell: play(cluster, policy, seed, on_progress=tell))
-    if cluster.until is None:  # energy is counted to the same moment for all
-        runs = [run for by_seed in played.values() for run in by_seed.values()]
-        until = max(run.until for run in runs)
-        for run in runs:
-            run.rest(until)
-    return played
+    with fleets(fleet) as made:
+
+        def run(policy: type[PlacementPolicy], seed: int, what: str) -> PlacementRun:
+            with made(cluster, seed) as servers, terminal.counting(what) as on_progress:
+                return play(cluster, policy, seed, on_progress=on_progress, fleet=servers)
+
+        return _each(policies, seeds, run)
+
+
+def _fill(
+    cluster: GpuCluster, filling: Saturation, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int]
+) -> dict[str, dict[int, Saturated]]:
+    def run(policy: type[PlacementPolicy], seed: int, what: str) -> Saturated:
+        with terminal.counting(what) as on_progress:
+            return saturate(cluster, filling, policy, seed, on_progress)
+
+    return _each(policies, seeds, run)
 
 
 def _each(
     policies: dict[str, type[PlacementPolicy]],
     seeds: Sequence[int],
-    run: Callable[[type[PlacementPolicy], int, Callable[[int, int], None]], Run],
+    run: Callable[[type[PlacementPolicy], int, str], Run],
 ) -> dict[str, dict[int, Run]]:
     """A run for each policy and seed."""
-    done = dict[str, dict[int, Run]]()
-    for name, policy in policies.items():
-        done[name] = {}
-        for seed in seeds:
-            with terminal.counting(f"{name}, seed {seed}: tasks" if len(seeds) > 1 else f"{name}: tasks") as tell:
-                done[name][seed] = run(policy, seed, tell)
-    return done
+    several = len(seeds) > 1
+    return {
+        name: {
+            seed: run(policy, seed, f"{name}, seed {seed}: tasks" if several else f"{name}: tasks") for seed in seeds
+        }
+        for name, policy in policies.items()
+    }
 
 
 def _explain(
@@ -231,7 +249,7 @@ def _explain(
 
 def _show_explained(cluster: GpuCluster, task: str, name: str, decision: Decision, seed: int) -> None:
     console = terminal.output()
-    _head(cluster, [seed], console)
+    _head(cluster, [seed], TABLE, console)
     show_decision(task, name, decision, console)
 
 
@@ -247,14 +265,14 @@ def _check_timed(file: Path, cluster: GpuCluster) -> None:
         raise ScenarioError(str(file), None, None, "no task of the list has a start and an end; needed is one that has")
 
 
-def _head(cluster: GpuCluster, seeds: Sequence[int], console: Console) -> None:
-    console.print(f"[bold]{escape(cluster.name)}[/bold]  {_what(cluster, seeds)}")
+def _head(cluster: GpuCluster, seeds: Sequence[int], fleet: str, console: Console) -> None:
+    console.print(f"[bold]{escape(cluster.name)}[/bold]  {_what(cluster, seeds, fleet)}")
 
 
-def _what(cluster: GpuCluster, seeds: Sequence[int]) -> str:
+def _what(cluster: GpuCluster, seeds: Sequence[int], fleet: str) -> str:
     seed = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     what = f"{len(cluster.servers):,} servers, {cluster.gpus:,} GPUs, {len(cluster.tasks):,} tasks"
-    return f"{seed}, fleet: {FLEET}, {what}"
+    return f"{seed}, fleet: {fleet}, {what}"
 
 
 def _write(folder: Path, curve: str, placed: str) -> None:

@@ -44,7 +44,7 @@ class PlaceView:
     waits: Mapping[str, Sequence[float]]
 
 
-def run_view(played: Mapping[str, PlacementRun]) -> PlaceView:
+def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun]) -> PlaceView:
     """Of runs over time."""
     end = max((run.until for run in played.values()), default=0.0)
     unit = time_unit(end)
@@ -75,9 +75,8 @@ def run_view(played: Mapping[str, PlacementRun]) -> PlaceView:
         ]
         for name, run in played.items()
     }
-    first = next(iter(played.values()), PlacementRun())
-    start = max(first.curve, key=lambda at: at.allocated).at if first.curve else 0.0
-    return PlaceView(charts, placed, start, end, unit, True, waits)
+    start = max(next(iter(played.values())).curve, key=lambda at: at.allocated).at
+    return PlaceView(charts, placed, start, end, unit, cluster.sleeps, waits)
 
 
 def filled_view(cluster: GpuCluster, done: Mapping[str, Saturated]) -> PlaceView:

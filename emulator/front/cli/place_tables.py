@@ -112,13 +112,13 @@ def document(
 
 
 def run_json(cluster: GpuCluster, run: PlacementRun) -> dict[str, Any]:
-    """Of one policy and seed. `predicted_j` is what the table of watts says, which the table fleet takes for the
-    energy."""
+    """Of one policy and seed. `energy_j` is metered where servers are emulated; `predicted_j` is what the table of
+    watts says, and `awake_j` the same with nothing ever asleep."""
     return {
         "tasks": {task: _task(cluster, found) for task, found in run.tasks.items()},
         "until": run.until,
         "energy_j": run.energy_j,
-        "predicted_j": run.energy_j,
+        "predicted_j": run.predicted_j,
         "awake_j": run.awake_j,
         "wake_ups": run.wake_ups,
         "awake_servers": over_time(run, "awake"),
@@ -203,6 +203,7 @@ def _task(cluster: GpuCluster, found: PlacedTask) -> dict[str, Any]:
         "began": found.began,
         "ended": found.ended,
         "tries": int(found.placed is not None),
+        **({} if found.had is None else {"gpu_seconds": found.had}),
     }
 
 

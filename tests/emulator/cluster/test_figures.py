@@ -2,22 +2,22 @@
 
 import pytest
 
-from ringhil.emulator.cluster.figures import RUN, Spread, student
+from ringhil.emulator.cluster.figures import RUN, SeedMean, student
 
 TABLE = {1: 12.706, 2: 4.303, 5: 2.571, 9: 2.262, 10: 2.228, 15: 2.131, 30: 2.042, 60: 2.000, 120: 1.980}
 
 
 def test_intervals_are_students() -> None:
     assert {degrees: pytest.approx(student(degrees), abs=0.0006) for degrees in TABLE} == TABLE
-    found = Spread.of([1.0, 2.0, None, 3.0])
+    found = SeedMean.of([1.0, 2.0, None, 3.0])
     assert (found.mean, found.half) == (2.0, pytest.approx(4.303 / 3**0.5))
 
 
 @pytest.mark.parametrize("values", [[5.0], [5.0, 5.0, 5.0], [None, 5.0]])
 def test_equal_values_have_no_interval(values: list[float | None]) -> None:
     """Not one of 0: that would say that the next seed gives the same."""
-    assert Spread.of(values) == Spread(5.0, None)
-    assert Spread.of([None]) == Spread(None, None)
+    assert SeedMean.of(values) == SeedMean(5.0, None)
+    assert SeedMean.of([None]) == SeedMean(None, None)
 
 
 def test_figures_are_shown_in_their_unit() -> None:

@@ -62,7 +62,7 @@ def document(*words: object, cwd: Path | None = None) -> dict[str, Any]:
 
 
 def test_a_document_says_where_each_task_went_and_what_it_cost(folder: Path) -> None:
-    found = document("small.yaml", cwd=folder)["policies"]["pack-first"]
+    found = document("small.yaml", "--fleet", "table", cwd=folder)["policies"]["pack-first"]
     task = {"server": "n2", "gpus": ["a.0", "a.1", "a.2"], "at": 0, "began": 0, "ended": 100, "tries": 1}
     assert found["fleet"] == "table"
     assert found["tasks"]["t1"] == task
@@ -88,13 +88,37 @@ def test_the_order_of_a_task_is_explained_with_its_power_values(folder: Path) ->
     assert "585 W" in told
 
 
+def test_servers_are_emulated_unless_they_can_not_be(folder: Path) -> None:
+    """The same placements, metered energy; a ring has two GPUs at least, and a day of counts is long."""
+    words = ("small.yaml", "--policy", "pack-first", "--policy", "fgd")
+    emulated, table = (document(*words, *fleet, cwd=folder) for fleet in ((), ("--fleet", "table")))
+    for name, each in emulated["policies"].items():
+        beside = table["policies"][name]
+        had = {task: found.pop("gpu_seconds") for task, found in each["tasks"].items()}
+        assert had == pytest.approx({"t1": 300, "t2": 100}, rel=0.01)
+        assert (each["fleet"], beside["fleet"]) == ("emulated", "table")
+        assert each["tasks"] == beside["tasks"]
+        assert each["predicted_j"] == beside["energy_j"] != each["energy_j"]
+        assert each["energy_j"] == pytest.approx(beside["energy_j"], rel=0.01)
+    awake = document("small.yaml", "--no-sleep", cwd=folder)["policies"]["pack-first"]
+    assert awake["energy_j"] == pytest.approx(emulated["policies"]["pack-first"]["awake_j"], rel=0.01)
+    (folder / "one.yaml").write_text(SMALL.replace("gpus: 8, type: T4, standby: 25}", "gpus: 1, type: T4}"))
+    assert document("one.yaml", cwd=folder)["policies"]["pack-first"]["fleet"] == "table"
+    refused = ringhil("place", "one.yaml", "--fleet", "emulated", cwd=folder)
+    assert refused.returncode == 2
+    assert "rack.0: a ring of 1 GPU; allowed are 2 or more, or --fleet table" in refused.stderr
+    assert ringhil("place", EXAMPLES / "cluster-full.yaml", "--fleet", "emulated").returncode == 2
+    (folder / "long.yaml").write_text(f"until: 864000\n{SMALL}")
+    assert document("long.yaml", cwd=folder)["policies"]["pack-first"]["fleet"] == "table"
+
+
 def test_all_policies_are_compared_to_the_same_end(folder: Path) -> None:
     words = [word for name in POLICIES for word in ("--policy", name)]
-    found = document(EXAMPLES / "cluster.yaml", *words)["policies"]
+    found = document(EXAMPLES / "cluster.yaml", *words, "--fleet", "table")["policies"]
     assert list(found) == list(POLICIES)
     assert {each["until"] for each in found.values()} == {1200}
     shown = ringhil("place", "small.yaml", *words, cwd=folder)
-    assert "fleet: table" in shown.stdout
+    assert "fleet: emulated" in shown.stdout
     assert all(f"\n{name} " in shown.stdout for name in POLICIES)
     assert {each["until"] for each in document("small.yaml", *words, cwd=folder)["policies"].values()} == {110}
 
@@ -125,11 +149,14 @@ def test_a_cluster_is_filled_and_its_curve_written(folder: Path) -> None:
 
 def test_several_seeds_give_means_with_intervals_where_they_differ(folder: Path) -> None:
     """Mean and interval by hand; a policy that draws no lots has none, and a single seed's document is as ever."""
-    words = ("small.yaml", "--policy", "random", "--policy", "fgd", "--seed", 5, "--seeds", 4)
+    words = ("small.yaml", "--policy", "random", "--policy", "fgd", "--seed", 5, "--seeds", 4, "--fleet", "table")
     (folder / "small.yaml").write_text(SMALL.replace("gpus: 3, at", "gpus: 2, at"))
     found = document(*words, cwd=folder)
     assert found["seeds"] == [5, 6, 7, 8]
-    alone = [document("small.yaml", "--policy", "random", "--seed", seed, cwd=folder) for seed in found["seeds"]]
+    alone = [
+        document("small.yaml", "--policy", "random", "--seed", seed, "--fleet", "table", cwd=folder)
+        for seed in found["seeds"]
+    ]
     runs = [each["policies"]["random"] for each in alone]
     assert [run["seed"] for run in found["policies"]["random"]["runs"]] == [5, 6, 7, 8]
     assert [run["energy_j"] for run in found["policies"]["random"]["runs"]] == [run["energy_j"] for run in runs]
@@ -193,7 +220,7 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["full.yaml", "--order", "t1"], "--order is for runs over time; this file has 'saturate'"),
         (["small.yaml", "small.yaml"], "found 2 files; allowed is one cluster file"),
         (["small.yaml", "--import", "openb"], "--import and -o go together: --import openb NODES.csv PODS.csv -o CLU"),
-        (["small.yaml", "--fleet", "emulated"], "Invalid value for '--fleet': 'emulated' is not 'table'."),
+        (["small.yaml", "--fleet", "none"], "Invalid value for '--fleet': 'none' is not one of 'emulated', 'table'."),
         (["small.yaml", "--csv", "own.py"], "own.py"),
     ],
 )

@@ -44,7 +44,7 @@ def given() -> GpuCluster:
 
 def shown(found: GpuCluster, *policies: str) -> tuple[str, dict[str, PlacementRun]]:
     played = {name: play(found, POLICIES[name], 0) for name in policies}
-    return page(found, "what", ["policy"], [[name] for name in policies], ["said"], run_view(played)), played
+    return page(found, "what", ["policy"], [[name] for name in policies], ["said"], run_view(found, played)), played
 
 
 def data(text: str) -> dict[str, Any]:
@@ -146,7 +146,18 @@ def test_a_filled_cluster_is_drawn_over_percent_asked_for() -> None:
 
 
 def test_the_command_writes_the_page_with_its_table(tmp_path: Path) -> None:
-    words = ("place", EXAMPLES / "cluster.yaml", "--policy", "pack-first", "--policy", "random", "--seeds", 3)
+    words = (
+        "place",
+        EXAMPLES / "cluster.yaml",
+        "--policy",
+        "pack-first",
+        "--policy",
+        "random",
+        "--seeds",
+        3,
+        "--fleet",
+        "table",
+    )
     done = ringhil(*words, "--html", tmp_path / "page.html")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "page.html").read_text()

@@ -1,0 +1,82 @@
+"""The emulated fleet: the same placements as the table's, and energy read from meters in place of the table's watts."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from ringhil.emulator.cluster.cluster import (
+    WHOLE,
+    ClusterServer,
+    ClusterTask,
+    GpuCluster,
+    Processor,
+    TaskNeeds,
+    TypePower,
+)
+from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
+from ringhil.emulator.cluster.play import PlacementRun, play
+from ringhil.emulator.cluster.policies import POLICIES
+from ringhil.emulator.engine.library import Library
+
+POWER = {
+    "A100": TypePower(50.0, 400.0, 35.0, 4.0),
+    "T4": TypePower(10.0, 70.0, 8.0, 1.0),
+    "mine": TypePower(7.5, 33.3, 6.25, 0.0),
+}
+
+
+def random_cluster(draw: random.Random) -> GpuCluster:
+    """Some tasks share GPUs, some wait, some come together; some GPUs are taken."""
+    servers = []
+    for number in range(draw.randint(1, 4)):
+        types = tuple(draw.choice([*POWER]) for _ in range(draw.randint(2, 5)))
+        busy = frozenset(draw.sample(range(len(types)), draw.choice((0, 0, 1))))
+        processor = draw.choice((None, Processor(20.0, 160.0, 16)))
+        servers.append(ClusterServer(f"s{number}", types, busy, 32_000, 1 << 20, 25.0, processor))
+    most = max(len(each.types) - len(each.busy) for each in servers)
+    tasks = []
+    for number in range(draw.randint(3, 14)):
+        share = draw.choice((WHOLE, WHOLE, 500, 250, 100))
+        gpus = draw.randint(0, most) if share == WHOLE else 1
+        needs = TaskNeeds(gpus, share, draw.choice((0, 1000, 8000)), 0, ())
+        tasks.append(ClusterTask(f"t{number}", needs, float(draw.randint(0, 20)), float(draw.randint(1, 30))))
+    return GpuCluster("random", draw.randint(0, 99), 120.0, POWER, tuple(servers), tuple(tasks), None, 40.0)
+
+
+def played(given: GpuCluster, policy: str, library: Library) -> PlacementRun:
+    """On the emulated fleet."""
+    with EmulatedFleet(given, given.seed, library) as fleet:
+        return play(given, POLICIES[policy], given.seed, fleet=fleet)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_both_fleets_place_alike_and_agree_on_energy(seed: int, library: Library) -> None:
+    """The same servers, GPUs and times, and energy within one percent."""
+    draw = random.Random(seed)
+    given, policy = random_cluster(draw), [*POLICIES][seed % len(POLICIES)]
+    table, emulated = play(given, POLICIES[policy], given.seed), played(given, policy, library)
+    assert emulated.tasks == table.tasks
+    assert emulated.curve == table.curve
+    assert emulated.energy_j == pytest.approx(table.energy_j, rel=0.01)
+    assert emulated.metered_j not in (None, emulated.predicted_j)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_meters_show_what_sleeping_saves(seed: int, library: Library) -> None:
+    """P7: the same tasks, once with nothing ever asleep: the meters' saving is the one that the table foretells."""
+    given = random_cluster(random.Random(seed))
+    asleep, awake = (played(replace(given, sleeps=sleeps), "pack-first", library) for sleeps in (True, False))
+    assert awake.energy_j - asleep.energy_j == pytest.approx(asleep.awake_j - asleep.predicted_j, rel=0.01)
+    assert awake.energy_j == pytest.approx(asleep.awake_j, rel=0.01)
+    assert asleep.energy_j < awake.energy_j
+
+
+def test_a_fraction_has_its_share_of_a_gpu(library: Library) -> None:
+    """Of a GPU that is full, in proportion; of one that is not, all that nobody else wants."""
+    server = ClusterServer("s", ("T4", "T4"), frozenset(), 32_000, 1 << 20, 0.0, None)
+    shares = {"half": 500, "quarter": 250, "rest": 250, "alone": 900}
+    tasks = tuple(ClusterTask(name, TaskNeeds(1, share, 0, 0, ()), 0.0, 20.0) for name, share in shares.items())
+    given = GpuCluster("shares", 0, 30.0, POWER, (server,), tasks, None)
+    had = {name: each.had for name, each in played(given, "pack-first", library).tasks.items()}
+    assert had == pytest.approx({"half": 10.0, "quarter": 5.0, "rest": 5.0, "alone": 20.0}, rel=0.06)
