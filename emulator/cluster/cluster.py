@@ -8,6 +8,7 @@
 | memory of a server | MiB |
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -87,6 +88,16 @@ class Saturation:
 
 
 @dataclass(frozen=True)
+class PolicyBound:
+    """What is expected of a policy: `what` as the file names it (see `expect.py`), in its unit. `line` of the file."""
+
+    policy: str
+    what: str
+    bound: float
+    line: int
+
+
+@dataclass(frozen=True)
 class GpuCluster:
     """`until`: seconds to which energy is counted and nothing begins after; None: to the end of the last task.
     `census`: seconds from one count of a server's GPUs to the next. `sleeps`: what is idle does (P7)."""
@@ -100,6 +111,13 @@ class GpuCluster:
     saturation: Saturation | None
     census: float = 60.0
     sleeps: bool = True
+    expect: tuple[PolicyBound, ...] = ()
+
+    @property
+    def own_seed(self) -> int:
+        """Where arrivals and ties are read from a column for a seed, that one."""
+        number = None if self.saturation is None else re.search(r"[0-9]{1,9}$", self.saturation.column)
+        return self.seed if number is None else int(number[0])
 
     @property
     def gpus(self) -> int:

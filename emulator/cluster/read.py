@@ -1,6 +1,7 @@
 """Cluster files: YAML in, a frozen and checked `GpuCluster` out."""
 
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ from ringhil.emulator.cluster.cluster import (
     ClusterServer,
     ClusterTask,
     GpuCluster,
+    PolicyBound,
     Processor,
     Saturation,
     TaskNeeds,
     TypePower,
 )
+from ringhil.emulator.cluster.expect import UNTIL, judged
+from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.written import (
     MOST_GPUS,
     MOST_SERVERS,
@@ -30,7 +34,7 @@ from ringhil.emulator.cluster.written import (
 from ringhil.emulator.errors import printable
 from ringhil.emulator.scenario.file.explain import explain
 from ringhil.emulator.scenario.file.schema import schema_of
-from ringhil.emulator.scenario.yaml.errors import quoted, shown, unknown
+from ringhil.emulator.scenario.yaml.errors import listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.events import read_text
 from ringhil.emulator.scenario.yaml.marks import Loc, Source, exactly_one
 from ringhil.emulator.scenario.yaml.parse import parse
@@ -70,6 +74,7 @@ class _Reader:
             tasks,
             self._saturation(servers, tasks),
             written.cluster.census,
+            expect=tuple(self._expected()),
         )
 
     def _servers(self) -> tuple[ClusterServer, ...]:
@@ -192,6 +197,33 @@ class _Reader:
             None if written.arrivals is None else lists.arrivals(folder / written.arrivals, column, len(tasks)),
             None if written.ties is None else lists.ties(folder / written.ties, column, servers),
         )
+
+    def _expected(self) -> Iterator[PolicyBound]:
+        filled = self._written.cluster.saturate is not None
+        allowed = judged(filled=filled)
+        for place, each in enumerate(self._written.expect):
+            loc: Loc = ("expect", place)
+            if each.policy not in POLICIES:
+                raise self._source.error((*loc, "policy"), unknown("policy", each.policy, POLICIES))
+            bounds = each.model_dump(exclude={"policy"}, exclude_none=True)
+            waiting = bounds.pop("waiting", None)
+            found: dict[Loc, Any] = {(what,): bound for what, bound in bounds.items()}
+            if waiting is not None:
+                found |= {("waiting", what): bound for what, bound in waiting.items()}
+                if not waiting:
+                    raise self._source.error((*loc, "waiting"), "nothing in it; needed is 'median' or 'p99'")
+            if not found:
+                raise self._source.error(loc, "nothing beside 'policy'; needed is at least one of " + listing(allowed))
+            for keys, bound in found.items():
+                what = ".".join(map(str, keys))
+                if what not in allowed:
+                    kind = "a file with 'saturate'" if filled else "a run over time"
+                    problem = f"{what!r} is not known of {kind}; allowed: {listing(allowed)}"
+                    raise self._source.error((*loc, keys[0]), problem, key=True)
+                if what in UNTIL and not filled and self._written.until is None:
+                    problem = f"{what!r} without 'until'; needed is the moment to which it is counted"
+                    raise self._source.error((*loc, keys[0]), problem, key=True)
+                yield PolicyBound(each.policy, what, float(bound), self._source.mark((*loc, *keys)).line)
 
 
 def _fits(needs: TaskNeeds, types: tuple[str, ...], cpus: int, memory: int) -> bool:

@@ -11,6 +11,7 @@ MOST_GPUS = 64  # of a server
 MOST_SERVERS = 100_000
 Watts = Annotated[float, Field(ge=0, le=1_000_000)]
 Seconds = Annotated[float, Field(ge=0, le=1_000_000_000)]
+Bound = Annotated[float, Field(ge=0, le=1_000_000_000_000)]
 Processors = Annotated[float, Field(ge=0, le=100_000)]
 Mebibytes = Annotated[int, Field(ge=0, le=1_000_000_000)]
 GpuIndex = Annotated[int, Field(ge=0, le=MOST_GPUS - 1)]
@@ -92,6 +93,27 @@ class WrittenTask(Part):
     types: list[OwnName] = Field([], max_length=100, description="types of GPU that it can use; any unless given")
 
 
+class ExpectedWaiting(Part):
+    """Seconds from arrival to beginning, of the tasks that began. At least one of them."""
+
+    median: Seconds | None = Field(None, description="seconds at most of half of the tasks")
+    p99: Seconds | None = Field(None, description="seconds at most of 99 of 100")
+
+
+class ExpectedOfPolicy(Part):
+    """What a policy may cost. At least one key beside `policy`."""
+
+    policy: OneLine = Field(description="a policy by its name")
+    energy: Bound | None = Field(None, description="kWh at most, up to `until`")
+    waiting: ExpectedWaiting | None = Field(None, description="seconds at most")
+    unplaced: Bound | None = Field(None, description="tasks at most that never began")
+    awake: Bound | None = Field(None, description="servers at most that are awake, on average up to `until`")
+    wake_ups: Bound | None = Field(None, description="how often at most a server was woken")
+    fragments: Bound | None = Field(None, description="percent at most of what is free; of a run, on average")
+    allocated: Bound | None = Field(None, description="with `saturate`: percent at least of all GPUs, in the end")
+    power: Bound | None = Field(None, description="with `saturate`: kW at most, in the end")
+
+
 class ClusterFile(Part):
     """All of it. Exactly one of `tasks` and `pods`."""
 
@@ -103,3 +125,4 @@ class ClusterFile(Part):
     cluster: WrittenCluster = Field(description="servers and what they draw")
     tasks: list[WrittenTask] | None = Field(None, min_length=1, description="what the cluster has to do")
     pods: OneLine | None = Field(None, description="a CSV file of tasks, relative to this file's folder")
+    expect: list[ExpectedOfPolicy] = Field([], max_length=1000, description="what `ringhil verify` judges")

@@ -1,7 +1,6 @@
 """`ringhil place`: tasks on the servers of a cluster, by each policy that is asked for (P1 to P7)."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -108,7 +107,7 @@ def command(
     with explained():
         policies = policies_named(names or (DEFAULT,))
         cluster = replace(load_cluster(files[0]), sleeps=not awake)
-        first = _first_seed(cluster, seed)
+        first = cluster.own_seed if seed is None else seed
         chosen, filling = range(first, first + seeds), cluster.saturation
         if filling is not None:
             if order is not None:
@@ -124,7 +123,7 @@ def command(
         else:
             _check_timed(files[0], cluster)
             cluster = with_end(cluster, policies, chosen)  # energy is counted to the same moment for all
-            fleet = fleet_of(cluster, wanted)
+            fleet = fleet_of(cluster, wanted, seeds)
             compared = _timed(cluster, _play(cluster, policies, chosen, fleet), first)
     if folder is not None:
         _write(folder, compared.curves(), compared.placements())
@@ -251,13 +250,6 @@ def _show_explained(cluster: GpuCluster, task: str, name: str, decision: Decisio
     console = terminal.output()
     _head(cluster, [seed], TABLE, console)
     show_decision(task, name, decision, console)
-
-
-def _first_seed(cluster: GpuCluster, given: int | None) -> int:
-    """Where arrivals and ties are read from a column for a seed, its own."""
-    column = "" if cluster.saturation is None else cluster.saturation.column
-    number = re.search(r"[0-9]{1,9}$", column)
-    return given if given is not None else int(number[0]) if number else cluster.seed
 
 
 def _check_timed(file: Path, cluster: GpuCluster) -> None:

@@ -23,15 +23,16 @@ def with_end(cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], se
     return replace(cluster, until=max(ends))
 
 
-def fleet_of(cluster: GpuCluster, wanted: str | None) -> str:
-    """The one that is wanted, or else the emulated one for what can be emulated within about a minute. Raises
-    EmulationError."""
+def fleet_of(cluster: GpuCluster, wanted: str | None, seeds: int) -> str:
+    """The one that is wanted, or else the emulated one for what can be emulated within about a minute, with all
+    seeds. Raises EmulationError."""
     problem = None if wanted == TableFleet.name else misfit(cluster)
     if wanted == EmulatedFleet.name and problem is not None:
         raise problem
     if wanted is not None:
         return wanted
-    return TableFleet.name if problem is not None or counted_in_all(cluster) > MOST_COUNTED else EmulatedFleet.name
+    large = problem is not None or seeds * counted_in_all(cluster) > MOST_COUNTED
+    return TableFleet.name if large else EmulatedFleet.name
 
 
 @contextmanager
