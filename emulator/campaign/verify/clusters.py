@@ -37,7 +37,12 @@ class ClusterVariants:
     """All policies of which the file at `path` expects something. Raises ScenarioError."""
 
     def __init__(self, path: Path) -> None:
-        self._cluster = load_cluster(path)
+        try:
+            self._cluster = load_cluster(path)
+        except ScenarioError as error:
+            if error.path == str(path):
+                raise
+            raise ScenarioError(str(path), None, None, str(error)) from None  # of a list: the place is not in this file
         self._policies = list(dict.fromkeys(each.policy for each in self._cluster.expect))
         if not self._policies:
             raise ScenarioError(str(path), None, None, "there is no 'expect'; needed is what is expected of a policy")

@@ -83,6 +83,16 @@ def test_a_cluster_without_expectations_is_refused_when_it_is_named(tmp_path: Pa
     assert "c.yaml: there is no 'expect'; needed is what is expected of a policy" in done.stderr
 
 
+def test_a_mistake_in_a_list_is_told_with_the_place_in_the_list(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nx,1000,1000,2,T5\n")
+    servers = "servers: [{name: n, count: 2, gpus: 2, type: T4}]"
+    write(tmp_path, c=CLUSTER.replace(servers, "nodes: {list: nodes.csv}"))
+    done = ringhil(tmp_path, "verify", "c.yaml")
+    assert done.returncode == 2
+    said = "ringhil: c.yaml: nodes.csv:2:1: model: unknown type of GPU 'T5'; allowed: T4"
+    assert done.stderr.splitlines()[-1] == said
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
