@@ -39,7 +39,7 @@ from ringhil.emulator.front.cli.place_tables import (
     show,
     show_decision,
 )
-from ringhil.emulator.front.cli.written import Output, must_be_writable, write_page
+from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, write_page
 from ringhil.emulator.scenario import ScenarioError
 
 TABLE = "table"
@@ -103,6 +103,7 @@ def command(
     if len(files) != 1:
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
     console = terminal.beside(as_json, html=html)
+    check_apart(files, html=html)
     must_be_writable(html)
     with explained():
         policies = policies_named(names or (DEFAULT,))

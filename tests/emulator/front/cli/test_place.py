@@ -216,6 +216,10 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["small.yaml", "--order", "t1", "--seeds", "2"], "--order with 2 seeds; allowed is one"),
         (["small.yaml", "--seeds", "0"], "Invalid value for '--seeds': found '0'; allowed is a whole number from 1 to"),
         (["small.yaml", "--html", "."], ".: cannot be written; name a file in a folder that can be written to"),
+        (
+            ["small.yaml", "--html", "small.yaml"],
+            "--html small.yaml: that would take the place of what is read or kept",
+        ),
         (["small.yaml", "--html", "-", "--json"], "--html - and --json both write to standard output"),
         (["full.yaml", "--order", "t1"], "--order is for runs over time; this file has 'saturate'"),
         (["small.yaml", "small.yaml"], "found 2 files; allowed is one cluster file"),
