@@ -1,5 +1,6 @@
 """Charts of curves: one for each of several that are compared, over time or over percent."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -86,13 +87,20 @@ class CurveChart:
         """Whether a curve has means over bins in the place of its points."""
         return any(len(points) > BINS for points in self.curves.values())
 
+    @property
+    def one_in(self) -> int:
+        """Of so many points one is drawn, of a curve without steps."""
+        return math.ceil(max(map(len, self.curves.values()), default=0) / BINS)
+
     def _x(self, value: float) -> float:
         return round(LEFT + (WIDTH - LEFT - RIGHT) * value / max(self.end, 1e-9), 1)
 
     def _thinned(self, points: Sequence[Point]) -> Sequence[Point]:
-        """The mean over each bin: a curve of so many points would be a smear."""
-        if len(points) <= BINS or not self.steps:
+        """The mean over each bin: steps of so many points would be a smear. Of other curves one point in several."""
+        if len(points) <= BINS:
             return points
+        if not self.steps:
+            return [*points[: -1 : self.one_in], points[-1]]
         size = max(self.end, 1e-9) / BINS
         sums = [0.0] * BINS
         for (since, value), (until, _) in pairwise([*points, (self.end, 0.0)]):

@@ -120,8 +120,9 @@ def page(
     """A page that needs nothing else. `said`: lines below the table."""
     data, shown = _map_data(cluster, view)
     notes = [*said]
-    if any(chart.thinned for chart in view.charts):
-        notes.append(f"Curves with more than {BINS} points show means over {_seconds(view.end / BINS)} each.")
+    if thinned := [chart for chart in view.charts if chart.thinned]:
+        how = f"means over {_seconds(view.end / BINS)} each" if thinned[0].steps else f"one in {thinned[0].one_in}"
+        notes.append(f"Curves with more than {BINS} points show {how}.")
     if shown < len(cluster.servers):
         notes.append(f"The map shows the first {shown:,} of {len(cluster.servers):,} servers.")
     script = Markup(render("placing.js.j2"))  # our own, without a value in it

@@ -218,7 +218,7 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["small.yaml", "--html", "."], ".: cannot be written; name a file in a folder that can be written to"),
         (
             ["small.yaml", "--html", "small.yaml"],
-            "--html small.yaml: that would take the place of what is read or kept",
+            "--html small.yaml: that would take the place of what is read or",
         ),
         (["small.yaml", "--html", "-", "--json"], "--html - and --json both write to standard output"),
         (["full.yaml", "--order", "t1"], "--order is for runs over time; this file has 'saturate'"),

@@ -145,6 +145,20 @@ def test_a_filled_cluster_is_drawn_over_percent_asked_for() -> None:
     assert 'data-count="sleeping"' not in text
 
 
+def test_a_cluster_that_is_filled_many_times_over_is_thinned_as_well() -> None:
+    """To one of several points, the first and the last among them."""
+    found = cluster([server("a", [1])], [ClusterTask("t", ONE, 0.0, 1.0)])
+    found = replace(found, saturation=Saturation(1.0, "", (0,) * 1000, None))
+    assert found.saturation is not None
+    done = {"fgd": saturate(found, found.saturation, POLICIES["fgd"], 0)}
+    text = page(found, "what", ["policy"], [["fgd"]], [], filled_view(found, done))
+    assert "Curves with more than 400 points show one in 3." in text
+    (path,) = charts(text)[0].iter("path")
+    places = [float(x) for x in re.findall(r"[ML]([\d.]+) ", path.attrib["d"])]
+    assert len(places) == 334
+    assert places[-1] == RIGHT
+
+
 def test_the_command_writes_the_page_with_its_table(tmp_path: Path) -> None:
     words = (
         "place",
