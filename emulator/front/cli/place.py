@@ -1,10 +1,10 @@
 """`ringhil place`: tasks on the servers of a cluster, by each policy that is asked for (P1 to P7)."""
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
@@ -14,6 +14,7 @@ from ringhil.emulator.cluster.choice import policies_named
 from ringhil.emulator.cluster.cluster import GpuCluster, Saturation
 from ringhil.emulator.cluster.convert import cluster_text
 from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
+from ringhil.emulator.cluster.figures import FILLED, RUN, Figure
 from ringhil.emulator.cluster.play import Decision, PlacementRun, play
 from ringhil.emulator.cluster.policies import DEFAULT
 from ringhil.emulator.cluster.policy import PlacementPolicy
@@ -21,25 +22,29 @@ from ringhil.emulator.cluster.read import load_cluster
 from ringhil.emulator.cluster.saturate import Saturated, saturate
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
-from ringhil.emulator.front.cli.place_fleet import FLEETS, fleet_of, fleets, prepared
+from ringhil.emulator.front.cli.options import FILE, WholeNumber, json_option, seed_option
+from ringhil.emulator.front.cli.place_fleet import FLEETS, fleet_of, fleets, with_end
+from ringhil.emulator.front.cli.place_page import PlaceView, filled_view, page, run_view
 from ringhil.emulator.front.cli.place_tables import (
     curves,
     decision_json,
     document,
+    filled_json,
     placements,
+    rows,
+    run_json,
+    said,
     saturation_curves,
-    saturation_document,
     saturation_placements,
     show,
     show_decision,
-    show_saturated,
 )
-from ringhil.emulator.front.cli.written import Output
+from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, write_page
 from ringhil.emulator.scenario import ScenarioError
 
 TABLE = "table"
 _WHY = {"without_end": "left out, without a start or an end", "after_until": "never come, after 'until'"}
+Run = TypeVar("Run")
 
 
 @click.command("place")
@@ -60,7 +65,15 @@ _WHY = {"without_end": "left out, without a start or an end", "after_until": "ne
 @click.option("--no-sleep", "awake", is_flag=True, help="Nothing goes into low power or to sleep.")
 @click.option("--order", metavar="TASK", help="Explain the order of the servers for this task, and end.")
 @seed_option
+@click.option(
+    "--seeds",
+    type=WholeNumber(1, 1000),
+    default=1,
+    show_default=True,
+    help="Play so many seeds, from the first on: means, with 95 percent intervals.",
+)
 @json_option
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with curves, and a map of the servers.")
 @click.option("--csv", "folder", type=FILE, metavar="DIR", help="Write curves.csv and placements.csv there.")
 @click.option(
     "--import", "kind", type=click.Choice(["openb"]), help="Write a cluster file for two lists, NODES.csv and PODS.csv."
@@ -73,7 +86,9 @@ def command(
     awake: bool,
     order: str | None,
     seed: int | None,
+    seeds: int,
     as_json: bool,
+    html: Path | None,
     folder: Path | None,
     kind: str | None,
     written: Path | None,
@@ -84,29 +99,53 @@ def command(
     """
     if (kind is None) != (written is None):
         raise click.UsageError("--import and -o go together: --import openb NODES.csv PODS.csv -o CLUSTER.yaml")
-    others = {"--policy": names, "--fleet": wanted, "--no-sleep": awake, "--csv": folder}
+    others = {"--policy": names, "--fleet": wanted, "--no-sleep": awake, "--csv": folder, "--html": html}
     if kind is not None and written is not None:
         _alone("--import", {**others, "--order": order, "--seed": seed, "--json": as_json})
         return _convert(files, written)
     if order is not None:
-        _alone("--order", {"--fleet emulated": wanted == EmulatedFleet.name, "--csv": folder})
+        _alone("--order", {"--fleet emulated": wanted == EmulatedFleet.name, "--csv": folder, "--html": html})
     if len(files) != 1:
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
+    console = terminal.beside(as_json, html=html)
+    check_apart(files, html=html)
+    must_be_writable(html)
     with explained():
         policies = policies_named(names or (DEFAULT,))
         cluster = replace(load_cluster(files[0]), sleeps=not awake)
-        if cluster.saturation is not None:
+        first = cluster.own_seed if seed is None else seed
+        chosen, filling, passed_over = range(first, first + seeds), cluster.saturation, dict[str, int]()
+        if filling is not None:
             if order is not None:
                 raise click.UsageError("--order is for runs over time; this file has 'saturate'")
             if wanted == EmulatedFleet.name or awake:
                 option = "--no-sleep" if awake else "--fleet emulated"
                 raise click.UsageError(f"{option} is for runs over time; this file has 'saturate'")
-            return _judged(_saturate(cluster, cluster.saturation, policies, seed, as_json, folder))
-        if order is not None:
-            _explain(files[0], cluster, policies, order, cluster.seed if seed is None else seed, as_json)
+            fleet, compared = TABLE, _filled(cluster, _fill(cluster, filling, policies, chosen), first)
+        elif order is not None:
+            if seeds > 1:
+                raise click.UsageError(f"--order with {seeds} seeds; allowed is one")
+            _explain(files[0], cluster, policies, order, first, as_json)
+            return 0
         else:
-            seed = cluster.seed if seed is None else seed
-            return _judged(_play(files[0], cluster, policies, seed, as_json, folder, wanted))
+            _check_timed(files[0], cluster)
+            passed_over = _passed_over(cluster)
+            cluster = with_end(cluster, policies, chosen)  # energy is counted to the same moment for all
+            fleet = fleet_of(cluster, wanted, seeds)
+            compared = _timed(cluster, _play(cluster, policies, chosen, fleet), first)
+    if folder is not None:
+        _write(folder, compared.curves(), compared.placements())
+    if html is not None:
+        write_page(html, _page(cluster, _what(cluster, chosen, fleet, passed_over), chosen, compared))
+    if as_json:
+        found = document(cluster, compared.figures, compared.played, fleet, compared.of_run)
+        click.echo(json.dumps({**found, "passed_over": passed_over} if filling is None else found))
+    else:
+        _head(cluster, _what(cluster, chosen, fleet, passed_over), console)
+        show(compared.figures, compared.played, console)
+    if not any(_placed(run) for runs in compared.played.values() for run in runs.values()):
+        click.echo("ringhil: no task found a server by any policy: nothing was played", err=True)
+        return 2
     return 0
 
 
@@ -117,11 +156,54 @@ def _alone(option: str, others: Mapping[str, object]) -> None:
             raise click.UsageError(f"{other} has no meaning with {option}; leave it out")
 
 
-def _judged(placed: int) -> int:
-    """The exit code. `placed`: tasks that found a server, by all policies together."""
-    if not placed:
-        click.echo("ringhil: no task found a server by any policy: nothing was played", err=True)
-    return 0 if placed else 2
+def _placed(run: PlacementRun | Saturated) -> bool:
+    """Whether any task found a server."""
+    if isinstance(run, Saturated):
+        return run.failed < len(run.arrivals)
+    return any(each.began is not None for each in run.tasks.values())
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """All runs of a command, by policy and seed, and what can be told of them."""
+
+    figures: Sequence[Figure]
+    played: Mapping[str, Mapping[int, Any]]
+    of_run: Callable[[GpuCluster, Any], dict[str, Any]]
+    curves: Callable[[], str]
+    placements: Callable[[], str]
+    view: Callable[[], PlaceView]
+
+
+def _timed(cluster: GpuCluster, played: dict[str, dict[int, PlacementRun]], first: int) -> _Compared:
+    return _Compared(
+        RUN,
+        played,
+        run_json,
+        lambda: curves(played),
+        lambda: placements(cluster, played),
+        lambda: run_view(cluster, {name: runs[first] for name, runs in played.items()}),
+    )
+
+
+def _filled(cluster: GpuCluster, done: dict[str, dict[int, Saturated]], first: int) -> _Compared:
+    return _Compared(
+        FILLED,
+        done,
+        filled_json,
+        lambda: saturation_curves(done),
+        lambda: saturation_placements(cluster, done),
+        lambda: filled_view(cluster, {name: runs[first] for name, runs in done.items()}),
+    )
+
+
+def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared) -> str:
+    columns = ["policy", *(figure.column for figure in compared.figures)]
+    lines = [
+        *said(compared.played),
+        *([f"Percentiles of waiting, curves and map: seed {seeds[0]}."] if len(seeds) > 1 else []),
+    ]
+    return page(cluster, what, columns, rows(compared.figures, compared.played), lines, compared.view())
 
 
 def _convert(files: Sequence[Path], written: Path) -> int:
@@ -135,30 +217,41 @@ def _convert(files: Sequence[Path], written: Path) -> int:
 
 
 def _play(
-    file: Path,
-    cluster: GpuCluster,
-    policies: dict[str, type[PlacementPolicy]],
-    seed: int,
-    as_json: bool,
-    folder: Path | None,
-    wanted: str | None,
-) -> int:
-    _check_timed(file, cluster)
-    passed_over = _passed_over(cluster)
-    cluster = prepared(cluster, policies, seed)  # energy is counted to the same moment for all
-    played, fleet = dict[str, PlacementRun](), fleet_of(cluster, wanted)
+    cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int], fleet: str
+) -> dict[str, dict[int, PlacementRun]]:
     with fleets(fleet) as made:
-        for name, policy in policies.items():
-            with made(cluster, seed) as servers, terminal.counting(f"{name}: tasks") as on_progress:
-                played[name] = play(cluster, policy, seed, on_progress=on_progress, fleet=servers)
-    if folder is not None:
-        _write(folder, curves(played, seed), placements(cluster, played, seed))
-    if as_json:
-        click.echo(json.dumps({**document(cluster, played, seed, fleet), "passed_over": passed_over}))
-    else:
-        _head(cluster, seed, fleet, terminal.output(), passed_over)
-        show(played, terminal.output())
-    return sum(each.began is not None for run in played.values() for each in run.tasks.values())
+
+        def run(policy: type[PlacementPolicy], seed: int, what: str) -> PlacementRun:
+            given = cluster.with_failures(seed)
+            with made(given, seed) as servers, terminal.counting(what) as on_progress:
+                return play(given, policy, seed, on_progress=on_progress, fleet=servers)
+
+        return _each(policies, seeds, run)
+
+
+def _fill(
+    cluster: GpuCluster, filling: Saturation, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int]
+) -> dict[str, dict[int, Saturated]]:
+    def run(policy: type[PlacementPolicy], seed: int, what: str) -> Saturated:
+        with terminal.counting(what) as on_progress:
+            return saturate(cluster, filling, policy, seed, on_progress)
+
+    return _each(policies, seeds, run)
+
+
+def _each(
+    policies: dict[str, type[PlacementPolicy]],
+    seeds: Sequence[int],
+    run: Callable[[type[PlacementPolicy], int, str], Run],
+) -> dict[str, dict[int, Run]]:
+    """A run for each policy and seed."""
+    several = len(seeds) > 1
+    return {
+        name: {
+            seed: run(policy, seed, f"{name}, seed {seed}: tasks" if several else f"{name}: tasks") for seed in seeds
+        }
+        for name, policy in policies.items()
+    }
 
 
 def _explain(
@@ -181,32 +274,8 @@ def _explain(
 
 def _show_explained(cluster: GpuCluster, task: str, name: str, decision: Decision, seed: int) -> None:
     console = terminal.output()
-    _head(cluster, seed, TABLE, console)
+    _head(cluster, _what(cluster, [seed], TABLE), console)
     show_decision(task, name, decision, console)
-
-
-def _saturate(
-    cluster: GpuCluster,
-    saturation: Saturation,
-    policies: dict[str, type[PlacementPolicy]],
-    given: int | None,
-    as_json: bool,
-    folder: Path | None,
-) -> int:
-    number = re.search(r"[0-9]{1,9}$", saturation.column)
-    seed = given if given is not None else int(number[0]) if number else cluster.seed
-    done = dict[str, Saturated]()
-    for name, policy in policies.items():
-        with terminal.counting(f"{name}: tasks") as on_progress:
-            done[name] = saturate(cluster, saturation, policy, seed, on_progress)
-    if folder is not None:
-        _write(folder, saturation_curves(done, seed), saturation_placements(cluster, done, seed))
-    if as_json:
-        click.echo(json.dumps(saturation_document(cluster, done, seed, TABLE)))
-    else:
-        _head(cluster, seed, TABLE, terminal.output())
-        show_saturated(done, terminal.output())
-    return sum(len(each.arrivals) - each.failed for each in done.values())
 
 
 def _check_timed(file: Path, cluster: GpuCluster) -> None:
@@ -222,13 +291,16 @@ def _passed_over(cluster: GpuCluster) -> dict[str, int]:
     return {"without_end": len(cluster.tasks) - len(late), "after_until": sum(late)}
 
 
-def _head(
-    cluster: GpuCluster, seed: int, fleet: str, console: Console, passed_over: Mapping[str, int] | None = None
-) -> None:
+def _head(cluster: GpuCluster, what: str, console: Console) -> None:
+    console.print(f"[bold]{escape(cluster.name)}[/bold]  {what}")
+
+
+def _what(cluster: GpuCluster, seeds: Sequence[int], fleet: str, passed_over: Mapping[str, int] | None = None) -> str:
+    seed = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     what = f"{len(cluster.servers):,} servers, {cluster.gpus:,} GPUs, {len(cluster.tasks):,} tasks"
     for why, count in (passed_over or {}).items():
         what += f", {count:,} of them {_WHY[why]}" if count else ""
-    console.print(f"[bold]{escape(cluster.name)}[/bold]  seed {seed}, fleet: {fleet}, {what}")
+    return f"{seed}, fleet: {fleet}, {what}"
 
 
 def _write(folder: Path, curve: str, placed: str) -> None:

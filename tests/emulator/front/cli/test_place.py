@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
@@ -67,6 +68,7 @@ def document(*words: object, cwd: Path | None = None) -> dict[str, Any]:
 def test_a_document_says_where_each_task_went_and_what_it_cost(folder: Path) -> None:
     found = document("small.yaml", "--fleet", "table", cwd=folder)["policies"]["pack-first"]
     task = {"server": "n2", "gpus": ["a.0", "a.1", "a.2"], "at": 0, "began": 0, "ended": 100, "tries": 1}
+    task = {**task, "wasted_gpu_s": 0}
     assert found["fleet"] == "table"
     assert found["tasks"]["t1"] == task
     assert found["tasks"]["t2"] == {**task, "gpus": ["a.3"], "at": 10, "began": 10, "ended": 110}
@@ -115,6 +117,37 @@ def test_servers_are_emulated_unless_they_can_not_be(folder: Path) -> None:
     assert document("long.yaml", cwd=folder)["policies"]["pack-first"]["fleet"] == "table"
 
 
+FAULTS = "faults:\n  - {at: 30, server: n2, gpu: a.1}\n  - {at: 40, server: n1, link: a.7-a.0}\n"
+
+
+@pytest.mark.parametrize("fleet", ["emulated", "table"])
+def test_what_fails_is_told_with_what_it_cost(fleet: str, folder: Path) -> None:
+    """A census at 60 drops the GPU: its task begins again, and 60 seconds of three GPUs are lost."""
+    (folder / "small.yaml").write_text(f"until: 400\n{SMALL}{FAULTS}")
+    found = document("small.yaml", "--fleet", fleet, cwd=folder)["policies"]["pack-first"]
+    task = found["tasks"]["t1"]
+    assert (task["server"], task["began"], task["ended"], task["tries"]) == ("n1", 60, 160, 2)
+    assert (found["lost_tries"], found["wasted_gpu_s"], found["unplaced"]) == (1, 180, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("n2, gpu: a.1", "n9, gpu: a.1"), "faults[0].server: unknown server 'n9'; allowed: n1, n2, rack.0"),
+        (("n2, gpu: a.1", "n2, gpu: a.4"), "faults[0].gpu: n2 has no GPU 'a.4'; allowed is a.0 .. a.3"),
+        (("n2, gpu: a.1", "n1, gpu: a.1"), "faults[0]: a GPU that is taken from the start ('busy')"),
+        (("n2, gpu: a.1", "n2, gpu: a.1, link: a.1-a.2"), "faults[0]: 'gpu' and 'link'; allowed is one of them"),
+        (("a.7-a.0", "a.7-a.6"), "faults[1].link: 'a.7-a.6' is no link of a ring of 8 GPUs"),
+        (("at: 40", "at: 400"), "faults[1].at: found 400; allowed is less than 'until', 400"),
+        (("until: 400", "failing: {gpus: 1}"), "'failing' without 'until'; needed are both"),
+        (("tasks:", "  saturate: {}\ntasks:"), "'faults' beside 'saturate'; allowed is one of them"),
+    ],
+)
+def test_a_fault_that_can_not_be_is_refused(wrong: tuple[str, str], said: str, folder: Path) -> None:
+    (folder / "small.yaml").write_text(f"until: 400\n{SMALL}{FAULTS}".replace(*wrong, 1))
+    assert said in refusal("place", "small.yaml", cwd=folder)
+
+
 def test_all_policies_are_compared_to_the_same_end(folder: Path) -> None:
     words = [word for name in POLICIES for word in ("--policy", name)]
     found = document(EXAMPLES / "cluster.yaml", *words, "--fleet", "table")["policies"]
@@ -150,6 +183,44 @@ def test_a_cluster_is_filled_and_its_curve_written(folder: Path) -> None:
     }
 
 
+def test_several_seeds_give_means_with_intervals_where_they_differ(folder: Path) -> None:
+    """Mean and interval by hand; a policy that draws no lots has none, and a single seed's document is as ever."""
+    words = ("small.yaml", "--policy", "random", "--policy", "fgd", "--seed", 5, "--seeds", 4, "--fleet", "table")
+    (folder / "small.yaml").write_text(SMALL.replace("gpus: 3, at", "gpus: 2, at"))
+    found = document(*words, cwd=folder)
+    assert found["seeds"] == [5, 6, 7, 8]
+    alone = [
+        document("small.yaml", "--policy", "random", "--seed", seed, "--fleet", "table", cwd=folder)
+        for seed in found["seeds"]
+    ]
+    runs = [each["policies"]["random"] for each in alone]
+    assert [run["seed"] for run in found["policies"]["random"]["runs"]] == [5, 6, 7, 8]
+    assert [run["energy_j"] for run in found["policies"]["random"]["runs"]] == [run["energy_j"] for run in runs]
+    energies = [run["energy_j"] for run in runs]
+    spread = found["policies"]["random"]["figures"]["energy_j"]
+    assert spread["mean"] == pytest.approx(fmean(energies))
+    assert spread["half"] == pytest.approx(3.182 * stdev(energies) / 2, rel=1e-3)
+    assert found["policies"]["random"]["same"] is False
+    assert found["policies"]["fgd"]["same"] is True
+    assert found["policies"]["fgd"]["figures"]["energy_j"]["half"] is None
+    shown = ringhil("place", *words, "--csv", "out", cwd=folder).stdout
+    assert "The same for every seed: fgd." in shown
+    assert f"{spread['mean'] / 3.6e6:.3f} ± {spread['half'] / 3.6e6:.3f} kWh" in shown
+    for name in ("curves", "placements"):
+        rows = list(csv.DictReader((folder / "out" / f"{name}.csv").open()))
+        assert {(row["policy"], row["seed"]) for row in rows} == {
+            (p, str(n)) for p in ("random", "fgd") for n in range(5, 9)
+        }
+
+
+def test_arrivals_that_are_drawn_differ_from_seed_to_seed(folder: Path) -> None:
+    """Then no policy is the same for all."""
+    (folder / "full.yaml").write_text(SMALL.replace("tasks:", "  saturate: {load: 1.2}\ntasks:"))
+    found = document("full.yaml", "--policy", "best-fit", "--seeds", 3, cwd=folder)
+    assert found["policies"]["best-fit"]["same"] is False
+    assert found["policies"]["best-fit"]["figures"]["watts"]["half"] > 0
+
+
 def test_lists_become_a_cluster_file(folder: Path) -> None:
     heads = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,scheduled_time"
     (folder / "nodes.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nnode-0,64000,262144,2,P100\n")
@@ -178,6 +249,14 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["small.yaml", "--policy", "own:Short"], "--policy own:Short: keys: found an array of shape (1,) and type fl"),
         (["small.yaml", "--policy", "own:Wild"], "--policy own:Wild: gpu: found no index of a GPU; allowed is one for"),
         (["small.yaml", "--order", "t9"], "small.yaml: --order: there is no task 't9'; allowed are those of 'tasks'"),
+        (["small.yaml", "--order", "t1", "--seeds", "2"], "--order with 2 seeds; allowed is one"),
+        (["small.yaml", "--seeds", "0"], "Invalid value for '--seeds': found '0'; allowed is a whole number from 1 to"),
+        (["small.yaml", "--html", "."], ".: cannot be written; name a file in a folder that can be written to"),
+        (
+            ["small.yaml", "--html", "small.yaml"],
+            "--html small.yaml: that would take the place of what is read or",
+        ),
+        (["small.yaml", "--html", "-", "--json"], "--html - and --json both write to standard output"),
         (["full.yaml", "--order", "t1"], "--order is for runs over time; this file has 'saturate'"),
         (["small.yaml", "small.yaml"], "found 2 files; allowed is one cluster file"),
         (["small.yaml", "--import", "openb"], "--import and -o go together: --import openb NODES.csv PODS.csv -o CLU"),
@@ -233,7 +312,7 @@ def test_tasks_that_never_come_are_counted(folder: Path) -> None:
         (("n", "p", "--import", "openb", "-o", "x", "--seed", "0"), "--seed has no meaning with --import"),
         (("n", "p", "--import", "openb", "-o", "x", "--json"), "--json has no meaning with --import"),
         (("full.yaml", "--no-sleep"), "--no-sleep is for runs over time"),
-        (("until.yaml",), "until.yaml:1:8: until: is for runs over time"),
+        (("until.yaml",), "until.yaml:1:1: top level: 'until' beside 'saturate'"),
         (("small.yaml", "--policy", "own:Nothing"), "--policy own:Nothing: keys: found no key, which orders nothing"),
     ],
 )
