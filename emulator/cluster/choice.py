@@ -56,7 +56,10 @@ def _watched(policy: type[PlacementPolicy], wrong: Any) -> type[PlacementPolicy]
             self._policy = self._asked("__init__", policy, workload, random)
 
         def keys(self, servers: Servers, needs: TaskNeeds) -> Keys:
-            return self._figures("keys", len(servers), self._asked("keys", self._policy.keys, servers, needs))
+            found = self._figures("keys", len(servers), self._asked("keys", self._policy.keys, servers, needs))
+            if not found:
+                raise wrong("keys: found no key, which orders nothing; allowed is a list of one array at least")
+            return found
 
         def settled(self, keys: Keys) -> Keys:
             answer = self._asked("settled", self._policy.settled, keys)

@@ -10,6 +10,7 @@
 
 import math
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -106,6 +107,16 @@ class ClusterFault:
 
 
 @dataclass(frozen=True)
+class PolicyBound:
+    """What is expected of a policy: `what` as the file names it (see `expect.py`), in its unit. `line` of the file."""
+
+    policy: str
+    what: str
+    bound: float
+    line: int
+
+
+@dataclass(frozen=True)
 class GpuCluster:
     """`until`: seconds to which energy is counted and nothing begins after; None: to the end of the last task.
     `census`: seconds from one count of a server's GPUs to the next. `sleeps`: what is idle does (P7).
@@ -122,6 +133,13 @@ class GpuCluster:
     sleeps: bool = True
     faults: tuple[ClusterFault, ...] = ()
     failing: float = 0.0
+    expect: tuple[PolicyBound, ...] = ()
+
+    @property
+    def own_seed(self) -> int:
+        """Where arrivals and ties are read from a column for a seed, that one."""
+        number = None if self.saturation is None else re.search(r"[0-9]{1,9}$", self.saturation.column)
+        return self.seed if number is None else int(number[0])
 
     @property
     def gpus(self) -> int:

@@ -111,7 +111,8 @@ class TableFleet(Fleet):
         found = []
         for number, job in [*self._jobs.items()]:
             census = self._census[job.placed.server]
-            dropped = not (census[list(job.placed.gpus)].all() if job.placed.gpus else census.any())
+            there = self._working[job.placed.server]  # a server without GPUs has no census to drop it
+            dropped = there.any() and not (census[list(job.placed.gpus)].all() if job.placed.gpus else census.any())
             if dropped or (job.failed and job.ends <= self._now and not self._out_of_order(job)):
                 found.append(number)
                 del self._jobs[number]

@@ -125,6 +125,7 @@ def play(
 ) -> PlacementRun:
     """The same for the same seed. `explain`: a task whose decision is kept. `on_progress`: tasks that came, of all.
     `fleet`: at second 0; a table unless given. Raises FleetError."""
+    cluster = cluster.with_failures(seed)
     return _Run(cluster, policy, seed, explain, TableFleet(cluster) if fleet is None else fleet).played(on_progress)
 
 

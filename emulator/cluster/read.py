@@ -3,6 +3,7 @@
 import copy
 import math
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,14 @@ from ringhil.emulator.cluster.cluster import (
     ClusterServer,
     ClusterTask,
     GpuCluster,
+    PolicyBound,
     Processor,
     Saturation,
     TaskNeeds,
     TypePower,
 )
+from ringhil.emulator.cluster.expect import UNTIL, judged
+from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.written import (
     MOST_GPUS,
     MOST_SERVERS,
@@ -36,7 +40,7 @@ from ringhil.emulator.errors import printable
 from ringhil.emulator.scenario.file.explain import explain
 from ringhil.emulator.scenario.file.schema import DIALECT, schema_of
 from ringhil.emulator.scenario.file.topology import GpuRef, LinkRef
-from ringhil.emulator.scenario.yaml.errors import quoted, shown, unknown
+from ringhil.emulator.scenario.yaml.errors import listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.events import read_text
 from ringhil.emulator.scenario.yaml.marks import Loc, Source, exactly_one
 from ringhil.emulator.scenario.yaml.parse import parse
@@ -91,15 +95,18 @@ class _Reader:
             written.cluster.census,
             faults=self._faults(servers),
             failing=0.0 if written.failing is None else written.failing.gpus,
+            expect=tuple(self._expected()),
         )
 
     def _faults(self, servers: tuple[ClusterServer, ...]) -> tuple[ClusterFault, ...]:
         known = {server.name: place for place, server in enumerate(servers)}
         if self._written.cluster.saturate is not None:
-            for key in ("faults", "failing"):
+            for key in ("faults", "failing", "until"):
                 if getattr(self._written, key):
-                    problem = "nothing fails while a cluster is filled; allowed is one of 'saturate' and this"
+                    problem = f"{key!r} beside 'saturate'; allowed is one of them"
                     raise self._source.error((key,), problem, key=True)
+        if self._written.failing is not None and self._written.until is None:
+            raise self._source.error(("failing",), "'failing' without 'until'; needed are both", key=True)
         return tuple(self._fault(each, ("faults", n), known, servers) for n, each in enumerate(self._written.faults))
 
     def _fault(
@@ -112,9 +119,11 @@ class _Reader:
             raise self._source.error((*loc, "server"), unknown("server", fault.server, known))
         server, gpu, link = servers[known[fault.server]], None, None
         if not server.types:  # no census would find that out
-            raise self._source.error((*loc, "server"), f"{quoted(server.name)} has no GPUs; allowed are servers that have")
+            raise self._source.error(
+                (*loc, "server"), f"{quoted(server.name)} has no GPUs; allowed are those with some"
+            )
         if fault.gpu is not None and fault.link is not None:
-            raise self._source.error((*loc, "link"), "a GPU and a link; allowed is one of them, or neither", key=True)
+            raise self._source.error((*loc, "link"), "'gpu' and 'link'; allowed is one of them, or neither", key=True)
         try:
             if fault.gpu is not None:
                 found = GpuRef.parse(fault.gpu)
@@ -260,6 +269,33 @@ class _Reader:
             None if written.arrivals is None else lists.arrivals(folder / written.arrivals, column, len(tasks)),
             None if written.ties is None else lists.ties(folder / written.ties, column, servers),
         )
+
+    def _expected(self) -> Iterator[PolicyBound]:
+        filled = self._written.cluster.saturate is not None
+        allowed = judged(filled=filled)
+        for place, each in enumerate(self._written.expect):
+            loc: Loc = ("expect", place)
+            if each.policy not in POLICIES:
+                raise self._source.error((*loc, "policy"), unknown("policy", each.policy, POLICIES))
+            bounds = each.model_dump(exclude={"policy"}, exclude_none=True)
+            waiting = bounds.pop("waiting", None)
+            found: dict[Loc, Any] = {(what,): bound for what, bound in bounds.items()}
+            if waiting is not None:
+                found |= {("waiting", what): bound for what, bound in waiting.items()}
+                if not waiting:
+                    raise self._source.error((*loc, "waiting"), "nothing in it; needed is 'median' or 'p99'")
+            if not found:
+                raise self._source.error(loc, "nothing beside 'policy'; needed is at least one of " + listing(allowed))
+            for keys, bound in found.items():
+                what = ".".join(map(str, keys))
+                if what not in allowed:
+                    kind = "a file with 'saturate'" if filled else "a run over time"
+                    problem = f"{what!r} is not known of {kind}; allowed: {listing(allowed)}"
+                    raise self._source.error((*loc, keys[0]), problem, key=True)
+                if what in UNTIL and not filled and self._written.until is None:
+                    problem = f"{what!r} without 'until'; needed is the moment to which it is counted"
+                    raise self._source.error((*loc, keys[0]), problem, key=True)
+                yield PolicyBound(each.policy, what, float(bound), self._source.mark((*loc, *keys)).line)
 
 
 def _no_gpu(index: int, gpus: int) -> str:

@@ -11,6 +11,7 @@ MOST_GPUS = 64  # of a server
 MOST_SERVERS = 100_000
 Watts = Annotated[float, Field(ge=0, le=1_000_000)]
 Seconds = Annotated[float, Field(ge=0, le=1_000_000_000)]
+Bound = Annotated[float, Field(ge=0, le=1_000_000_000_000)]
 Processors = Annotated[float, Field(ge=0, le=100_000)]
 Mebibytes = Annotated[int, Field(ge=0, le=1_000_000_000)]
 GpuIndex = Annotated[int, Field(ge=0, le=MOST_GPUS - 1)]
@@ -111,6 +112,28 @@ class WrittenFailing(Part):
     gpus: float = Field(gt=0, le=100, description="percent of all GPUs that nobody has taken")
 
 
+class ExpectedWaiting(Part):
+    """Seconds from arrival to beginning, of the tasks that began. At least one of them."""
+
+    median: Seconds | None = Field(None, description="seconds at most of half of the tasks")
+    p99: Seconds | None = Field(None, description="seconds at most of 99 of 100")
+
+
+class ExpectedOfPolicy(Part):
+    """What a policy may cost. At least one key beside `policy`."""
+
+    policy: OneLine = Field(description="a policy by its name")
+    energy: Bound | None = Field(None, description="kWh at most, up to `until`")
+    waiting: ExpectedWaiting | None = Field(None, description="seconds at most")
+    unplaced: Bound | None = Field(None, description="tasks at most that never began")
+    lost: Bound | None = Field(None, description="tries at most that were lost with what they ran on")
+    awake: Bound | None = Field(None, description="servers at most that are awake, on average up to `until`")
+    wake_ups: Bound | None = Field(None, description="how often at most a server was woken")
+    fragments: Bound | None = Field(None, description="percent at most of what is free; of a run, on average")
+    allocated: Bound | None = Field(None, description="with `saturate`: percent at least of all GPUs, in the end")
+    power: Bound | None = Field(None, description="with `saturate`: kW at most, in the end")
+
+
 class ClusterFile(Part):
     """All of it. Exactly one of `tasks` and `pods`."""
 
@@ -124,3 +147,4 @@ class ClusterFile(Part):
     pods: OneLine | None = Field(None, description="a CSV file of tasks, relative to this file's folder")
     faults: list[WrittenFault] = Field([], max_length=100_000, description="what fails, and when")
     failing: WrittenFailing | None = Field(None, description="GPUs that fail at random moments")
+    expect: list[ExpectedOfPolicy] = Field([], max_length=1000, description="what `ringhil verify` judges")

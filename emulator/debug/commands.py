@@ -8,7 +8,7 @@ from typing import Any
 
 from ringhil.emulator.debug.condition import Condition, ConditionError, Values, parse
 from ringhil.emulator.debug.items import COMMANDS, NO_FRAME, OF_COMMANDS, RecordedItem, gpus_there, said
-from ringhil.emulator.debug.looking import plain
+from ringhil.emulator.debug.memory import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.errors import printable
@@ -180,15 +180,15 @@ class Commands:
         return lambda fields: any(condition(fields) for condition in conditions)
 
     def _watch(self, rest: str) -> Document:
-        """Goes on to the first message or event at which the register reads otherwise."""
+        """Goes on to the first message or event at which the register, or value of the firmware, is another."""
         gpu, _, more = rest.partition(" ")
-        register, _, cycles = more.strip().partition(" ")
+        name, _, cycles = more.strip().partition(" ")
         limit = _whole(cycles.strip(), "a number of cycles", 1) if cycles.strip() else _WATCHED
-        found = self._session.changes(gpu, register, limit)
+        found = self._session.changes(gpu, name, limit)
         if found is None:
             return {"moved": False}
         cycle, value = found
-        return {"moved": self._session.go_on(cycle), "changed": {"cycle": cycle, "gpu": gpu, register: value}}
+        return {"moved": self._session.go_on(cycle), "changed": {"cycle": cycle, "gpu": gpu, name: value}}
 
     @staticmethod
     def _moved(moved: bool) -> Document:

@@ -1,11 +1,8 @@
 """What can be seen of a run at a moment: the state of a GPU, its firmware, the CPU's view of a card."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FunctionType, MethodType
 from typing import Any
 
 from ringhil.emulator.debug.chained import Chained
@@ -13,6 +10,7 @@ from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.items import gpus_there
+from ringhil.emulator.debug.memory import WatchedMemory, plain
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
@@ -27,7 +25,6 @@ from ringhil.emulator.trace.waves.values import SignalValue, signals
 from ringhil.protocol.registers import ADDRESS
 
 Document = dict[str, Any]
-_DEEPEST = 8
 
 
 class SteppedRun:
@@ -45,7 +42,8 @@ class SteppedRun:
         self._run, self._choice = run, firmware
         self._acts = None if outside is None else Acts(run, outside, _other_bytes)
         self._links: Links | None = None
-        self._changed: list[tuple[int, int]] = []
+        self._changed: list[tuple[int, Any]] = []
+        self._memory: WatchedMemory | None = None
         self._chained = Chained(run, states or {})
         self._sources = sources
         run.start()
@@ -65,9 +63,9 @@ class SteppedRun:
 
     def ask(self, what: str, *values: Any) -> Any:
         """One of `registers`, `firmware`, `signals` (of a GPU such as `a.3`), `card` (by its name) and `everything`;
-        `links`: from now on, what passes them, which `passed` has; `watch`: from now on, how a register changes, which
-        `changed` has; `branch`: play on to the end, and record it; `edited`: the same with source that was changed
-        since. Raises DebugError."""
+        `links`: from now on, what passes them, which `passed` has; `watch`: from now on, how a register or a value in
+        the firmware's memory changes, which `changed` has; `branch`: play on to the end, and record it; `edited`: the
+        same with source that was changed since. Raises DebugError."""
         found: dict[str, Callable[..., Any]] = {
             "registers": self._registers,
             "firmware": self._firmware,
@@ -77,7 +75,7 @@ class SteppedRun:
             "links": self._watch_links,
             "passed": lambda: [] if self._links is None else self._links.passed,
             "watch": self._watch,
-            "changed": lambda: self._changed,
+            "changed": self._found_changed,
             "branch": self._branch,
             "edited": self._edited,
         }
@@ -94,17 +92,25 @@ class SteppedRun:
         links = self._links = Links(self._run.engine)
         self._run.observations.listen(Advanced, lambda _: links.drain())
 
-    def _watch(self, gpu: str, register: str) -> None:
+    def _watch(self, gpu: str, name: str) -> None:
         cell = self._cell(gpu)
-        if register not in ADDRESS:
-            raise DebugError(f"found register {register!r}; there are {', '.join(ADDRESS)}")
+        if name not in ADDRESS:
+            self._memory = WatchedMemory(name, lambda: self._run.server.running(cell), lambda: self._run.engine.now)
+            self._run.observations.listen(Advanced, self._memory.look)
+            return
 
         def changed(seen: RegisterChanged) -> None:
-            if (seen.cell, seen.address) == (cell, ADDRESS[register]):
+            if (seen.cell, seen.address) == (cell, ADDRESS[name]):
                 self._changed.append((seen.cycle, seen.value))
 
-        self._run.engine.watch_register(cell, register)
+        self._run.engine.watch_register(cell, name)
         self._run.observations.listen(RegisterChanged, changed)
+
+    def _found_changed(self) -> list[tuple[int, Any]]:
+        if self._memory is None:
+            return self._changed
+        self._memory.look()
+        return self._memory.changed
 
     def _edited(self, path: Path, source: Path, about: About, changes: Sequence[RunChange]) -> Document:
         """The same with the firmware's source as it is now."""
@@ -171,24 +177,3 @@ class SteppedRun:
 
 def _other_bytes(text: str) -> None:
     raise DebugError(f"the run isn't what was recorded: {text}")
-
-
-def plain(value: object, depth: int = 0) -> Any:
-    """Whatever it is, as JSON has it: objects by their attributes, without those that are functions."""
-    if value is None or type(value) in (int, bool, str, float):
-        return value
-    if isinstance(value, Enum):
-        return str(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if depth == _DEEPEST:
-        return "..."
-    if isinstance(value, Mapping):
-        return {str(key): plain(each, depth + 1) for key, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        return [plain(each, depth + 1) for each in ordered]
-    if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name), depth + 1) for each in fields(value)}
-    found = {name.lstrip("_"): each for name, each in getattr(value, "__dict__", {}).items()}
-    return {n: plain(each, depth + 1) for n, each in found.items() if not isinstance(each, FunctionType | MethodType)}

@@ -230,17 +230,17 @@ class DebugSession:
             found: dict[str, Any] = moment.ask("everything")
             return found
 
-    def changes(self, gpu: str, register: str, cycles: int) -> tuple[int, int] | None:
-        """The cycle in which a register of a GPU next reads otherwise, within so many from here and before the
-        recording ends, and what it reads then. Raises DebugError."""
+    def changes(self, gpu: str, name: str, cycles: int) -> tuple[int, Any] | None:
+        """The cycle in which a register of a GPU, or a value in its firmware's memory (as `state` names it), next
+        changes, within so many from here and before the recording ends, and what it is then. Raises DebugError."""
         self._playable()
         start = self._next
         end = min(start + cycles, self.recording.last_cycle)
         with self.past.aside(start) as moment:
-            moment.ask("watch", gpu, register)
+            moment.ask("watch", gpu, name)
             for cycle in range(start + _CHUNK, end + _CHUNK, _CHUNK):
                 moment.go(min(cycle, end))
-                found: list[tuple[int, int]] = moment.ask("changed")
+                found: list[tuple[int, Any]] = moment.ask("changed")
                 if found:
                     return found[0]
         return None

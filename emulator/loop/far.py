@@ -84,6 +84,11 @@ class FarFirmware:
             behind = tuple(boot.behind.get(card, 0) for card in range(MAX_CARDS))
             self._tell(m.RoutesRequest(self._next(), behind))
 
+    @property
+    def heard(self) -> int:
+        """Another number whenever it has heard something: what is in its memory changes then only."""
+        return self._id
+
     def start(self, now: int) -> list[Action]:
         """Power-up."""
         return self._ask(m.StartRequest(self._next(), now))

@@ -128,6 +128,22 @@ CLAIMS = (
         "the watched frame comes once; the GPU neither babbles nor corrupts frames",
     ),
     NodeClaim(
+        "passing.control",
+        "a control frame that passes by leaves as it came, but for its TTL, the wrapped flag and what counting changes",
+        "passing",
+        6,
+        (*_CONTROL, "mail", "cuts"),
+        "the watched frame comes once; the GPU neither babbles nor corrupts frames",
+    ),
+    NodeClaim(
+        "passing.data",
+        "a data frame that passes by leaves as it came, but for its TTL, the wrapped flag and its crossings",
+        "passing",
+        6,
+        ("control", "mail", "writes", "faults", "cuts"),
+        "the watched frame comes once, and is no result or refusal",
+    ),
+    NodeClaim(
         "credit",
         "no data frame begins without a credit, no credit is given without a frame that was taken",
         "credit",

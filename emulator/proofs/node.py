@@ -74,6 +74,9 @@ def prove(
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         raise BuildError(wrong[0] + more, "\n".join(wrong))
     restless = not any(port.name == "quiescent_o" for port in found)
+    if restless and asked.names and any(claim.leaps for claim in claims):
+        named = " and ".join(claim.name for claim in claims if claim.leaps)
+        raise BuildError(f"{top}: it has no port quiescent_o, so nothing is claimed of {named}; leave that out")
     report = ProofReport(str(rtl), top, [ProofVerdict(c) for c in claims if not (restless and c.leaps)])
     with tempfile.TemporaryDirectory(prefix="ringhil-prove-") as scratch:
         one = _Prover(files, top, restless, Path(scratch), asked, progress)

@@ -11,13 +11,13 @@ import pytest
 from ringhil.emulator.build.node_rtl import NODE
 from ringhil.emulator.campaign.verify.evidence import Replay
 from ringhil.emulator.campaign.verify.junit import lines
-from ringhil.emulator.campaign.verify.player import Player
+from ringhil.emulator.campaign.verify.player import Player, variants_of
 from ringhil.emulator.campaign.verify.selection import Selection
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.judge.outcome import VerdictWord
-from ringhil.emulator.scenario import ScenarioError, load_variants
+from ringhil.emulator.scenario import ScenarioError
 from ringhil.emulator.server.hashes import hashes
 
 
@@ -44,7 +44,7 @@ class ScenarioFile(pytest.File):
     def collect(self) -> Iterator["ScenarioItem"]:
         """Its variants."""
         try:
-            variants = load_variants(self.path)
+            variants = variants_of(self.path)
             texts = [variant.text for variant in variants]
         except ScenarioError as error:
             raise self.CollectError(str(error)) from None

@@ -1,9 +1,9 @@
 """pytest plugin: scenario files are tests, and the fixture `ringhil` drives a server from a test. The fixture `card` is
 in `card_plugin.py`.
 
-| a file is collected when its top level has `server`, and |
+| a file is collected when its top level has `server`, or `cluster` and `expect`, and |
 |---|
-| its name fits `test_*.yaml`, `*_test.yaml` (or .yml) and it has `cards` too: others have files with servers |
+| its name fits `test_*.yaml`, `*_test.yaml` (or .yml) and it has `cards` or a cluster: others have files with servers |
 | or its name or path fits a pattern of the setting `ringhil_scenarios`, which stands for that default |
 | or it is named on the command line |
 | or `--ringhil-scenarios` is given: all below the paths, as `ringhil verify` finds them |
@@ -52,9 +52,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     guessed = not chosen and not patterns and any(fnmatch(file_path.name, p) for p in _DEFAULT)
     if not chosen and not guessed:
         return None
-    from ringhil.emulator.campaign.verify.discover import looks_like_scenario, speaks_of_cards
+    from ringhil.emulator.campaign.verify.discover import is_cluster, looks_like_scenario, speaks_of_cards
 
-    if not looks_like_scenario(file_path) or (guessed and not speaks_of_cards(file_path)):
+    ours = looks_like_scenario(file_path) or (named and is_cluster(file_path))
+    if not ours or (guessed and not speaks_of_cards(file_path)):
         return None
     from ringhil.emulator.pytest_plugin.items import ScenarioFile
 

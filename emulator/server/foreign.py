@@ -106,6 +106,11 @@ class ForeignFirmware:
         tell = None if self._gone else getattr(self._made, "variables", None)
         return tell() if callable(tell) else None
 
+    @property
+    def heard(self) -> object:
+        """What is another whenever it has heard something, or may have: its memory changes then only."""
+        return getattr(self._made, "heard", None) or object()
+
     def on_status(self, status: int) -> None:
         """The status before a timer."""
         if not self._gone:

@@ -1,9 +1,10 @@
 """Finds the scenario files below paths.
 
-A file counts when its name ends in .yaml, .yml or .json and it has a top-level key `server`; or when it speaks of what
-only scenarios have, and a key of it is a near miss of that (`Server`, `sever`). A file that is named counts whatever it
-is. So a mistake in it is shown, and not passed over. Left out are hidden files and folders, and what verify itself has
-left of failures: folders with a `replay.json`. Whatever else has such a name is passed over, and that is said.
+A file counts when its name ends in .yaml, .yml or .json and it has a top-level key `server`, or those of a cluster of
+which something is expected, `cluster` and `expect`; or when it speaks of what only scenarios have, and a key of it is a
+near miss of that (`Server`, `sever`). A file that is named counts whatever it is. So a mistake in it is shown, and not
+passed over. Left out are hidden files and folders, and what verify itself has left of failures: folders with a
+`replay.json`. Whatever else has such a name is passed over, and that is said.
 """
 
 import os
@@ -21,6 +22,10 @@ REPLAY = "replay.json"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 _BLOCK = re.compile(rb"""^(?:\xef\xbb\xbf)?(?:server|"server"|'server')[ \t]*:(?:[ \t\r]|$)""", re.MULTILINE)
+_CLUSTER, _EXPECT = (
+    re.compile(rf"""^(?:\xef\xbb\xbf)?(?:{key}|"{key}"|'{key}')[ \t]*:(?:[ \t\r]|$)""".encode(), re.MULTILINE)
+    for key in ("cluster", "expect")
+)
 _FLOW = re.compile(rb"""\A(?:\xef\xbb\xbf)?(?:[ \t\r\n]|#[^\n]*\n|---)*\{""")
 
 _ANYWHERE = re.compile(rb"""["']?server["']?[ \t]*:""")
@@ -41,7 +46,8 @@ def discover(paths: Iterable[Path]) -> list[Path]:
     found = sorted({os.path.normpath(file): None for path in wanted for file in _below(path)})
     if not found:
         where = ", ".join(map(str, wanted)) or "no path"
-        raise VerifyError(f"{where}: no scenario found; that is a YAML or JSON file with a top-level key 'server'")
+        needed = "a YAML or JSON file with a top-level key 'server', or 'cluster' and 'expect'"
+        raise VerifyError(f"{where}: no scenario found; that is {needed}")
     return [Path(name) for name in found]
 
 
@@ -56,13 +62,31 @@ def passed_over(paths: Iterable[Path], found: Iterable[Path]) -> list[Path]:
     return [other for other in dict.fromkeys(Path(os.path.normpath(other)) for other in others) if other not in known]
 
 
+def is_cluster(file: Path) -> bool:
+    """Whether the file has a top-level key `cluster`, and no key `server`."""
+    return _is_cluster(_head(file))
+
+
+def _is_cluster(head: bytes, *, judged: bool = False) -> bool:
+    if not _FLOW.match(head):
+        found = _CLUSTER.search(head) is not None and _BLOCK.search(head) is None
+        return found and (not judged or _EXPECT.search(head) is not None)
+    try:
+        data = parse(head.decode("utf-8"), "").data if b"cluster" in head else None
+    except (ScenarioError, UnicodeDecodeError):
+        return False
+    return isinstance(data, dict) and "cluster" in data and "server" not in data and (not judged or "expect" in data)
+
+
 def looks_like_scenario(file: Path) -> bool:
-    """Whether the file has a top-level key `server`; False also when it can't be read.
+    """Whether the file has a top-level key `server`, or `cluster` and `expect`; False also when it can't be read.
 
     In a doubtful case, such as JSON with a mistake in it, or a key that is nearly the same in a file that is ours by
     all else, it has: the mistake should come to light.
     """
     head = _head(file)
+    if _is_cluster(head, judged=True):
+        return True
     if not _FLOW.match(head):
         return _BLOCK.search(head) is not None or _nearly(head)
     if not _ANYWHERE.search(head):
@@ -104,8 +128,9 @@ def _near(key: str) -> bool:
 
 
 def speaks_of_cards(file: Path) -> bool:
-    """Whether there is a key `cards`; other people's files may have a server, but hardly cards."""
-    return _CARDS.search(_head(file)) is not None
+    """Whether there is a key `cards`, or a cluster; other people's files may have a server, but hardly cards."""
+    head = _head(file)
+    return _CARDS.search(head) is not None or _is_cluster(head, judged=True)
 
 
 def _head(file: Path) -> bytes:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ringhil.emulator.campaign.verify.clusters import ClusterVariant, ClusterVariants, failed
+from ringhil.emulator.campaign.verify.discover import is_cluster
 from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.campaign.verify.selection import Selection
@@ -21,6 +23,14 @@ from ringhil.emulator.server.foreign import FirmwareError
 from ringhil.emulator.server.hashes import scenario_hash
 from ringhil.emulator.server.node_choice import NodeError, did_otherwise
 
+AnyVariants = Variants | ClusterVariants
+
+
+def variants_of(file: Path) -> AnyVariants:
+    """Those of a scenario, or of a cluster. Raises ScenarioError."""
+    return ClusterVariants(file) if is_cluster(file) else load_variants(file)
+
+
 _FILES_KEPT = 8  # a file with many variants comes in turn with others
 
 
@@ -34,9 +44,9 @@ class Player:
     seed: int | None
     replay: Replay
     evidence: Evidence | None
-    _loaded: "OrderedDict[int, tuple[Variants, Sequence[int]]]" = field(default_factory=OrderedDict)
+    _loaded: "OrderedDict[int, tuple[AnyVariants, Sequence[int]]]" = field(default_factory=OrderedDict)
 
-    def load(self, file: int) -> tuple[Variants, Sequence[int]]:
+    def load(self, file: int) -> tuple[AnyVariants, Sequence[int]]:
         """A file's variants and the numbers of those that are to be played. Raises ScenarioError."""
         if file not in self._loaded:
             variants = self.read(file)
@@ -46,16 +56,19 @@ class Player:
         self._loaded.move_to_end(file)
         return self._loaded[file]
 
-    def read(self, file: int) -> Variants:
+    def read(self, file: int) -> AnyVariants:
         """All variants of a file. Raises ScenarioError."""
-        return load_variants(self.files[file])
+        return variants_of(self.files[file])
 
     def play(self, file: int, place: int) -> Verdict:
         """The verdict on the variant that stands at `place` among those chosen of the file."""
         variants, chosen = self.load(file)
         began = time.perf_counter()
         try:
-            return self.played(file, len(variants), variants[chosen[place]], began)
+            variant = variants[chosen[place]]
+            if isinstance(variant, ClusterVariant):
+                return self._placed(file, variant, began)
+            return self.played(file, len(variants), variant, began)
         except ScenarioError as error:
             return self.refused(file, error, chosen[place] if len(variants) > 1 else None)
         except DataError as error:
@@ -96,6 +109,23 @@ class Player:
             verdict = self.evidence.draft(verdict, scenario, self.library, swept=variants > 1)
         return verdict
 
+    def _placed(self, file: int, variant: ClusterVariant, began: float) -> Verdict:
+        seed = variant.scenario.own_seed if self.seed is None else self.seed
+        found = failed(variant, seed)
+        return Verdict(
+            file=self.files[file],
+            number=variant.number,
+            variant=variant.text,
+            parameters=variant.parameters,
+            name=variant.scenario.name,
+            state=VerdictWord.FAIL if found else VerdictWord.PASS,
+            seed=seed,
+            cycles=0,
+            seconds=round(time.perf_counter() - began, 6),
+            failures=found,
+            replay=self.replay.command(self.files[file], variant.text),
+        )
+
     def refused(self, file: int, error: ScenarioError, number: int | None = None) -> Verdict:
         """The verdict on a file, or on one of its variants, that can't be used."""
         failure = Failure("input", error.problem, error.line, error.column)
@@ -118,7 +148,7 @@ class Player:
         return Verdict(path, number, variant, parameters, name, VerdictWord.ERROR, None, 0, 0.0, (failure,), command)
 
 
-def chosen(file: Path, number: int, variants: Variants, selection: Selection) -> Sequence[int]:
+def chosen(file: Path, number: int, variants: AnyVariants, selection: Selection) -> Sequence[int]:
     """Numbers of the variants that are to be played of a file, which is the `number`-th."""
     numbers = range(len(variants))
     if selection.everything:
@@ -127,7 +157,7 @@ def chosen(file: Path, number: int, variants: Variants, selection: Selection) ->
     return [n for n in mine if selection.fits(file, *name_of(variants, n))] if selection.by_name else mine
 
 
-def name_of(variants: Variants, number: int) -> tuple[str, str]:
+def name_of(variants: AnyVariants, number: int) -> tuple[str, str]:
     """A variant's text and its scenario's name."""
     try:
         variant = variants[number]
@@ -145,7 +175,7 @@ def listed(files: Sequence[Path], selection: Selection) -> list[str]:
     """Ids, in the order in which verdicts come. Raises ScenarioError for a file that can't be used."""
     names = []
     for number, file in enumerate(files):
-        variants = load_variants(file)
+        variants = variants_of(file)
         numbers = chosen(file, number, variants, selection)
         names += [identity(file, name_of(variants, n)[0]) for n in numbers]
     return names
@@ -155,7 +185,7 @@ def names(files: Sequence[Path]) -> Iterator[tuple[str, str]]:
     """Id and name of each variant of each file that can be used."""
     for file in files:
         try:
-            variants = load_variants(file)
+            variants = variants_of(file)
         except ScenarioError:
             continue
         for number in range(len(variants)):

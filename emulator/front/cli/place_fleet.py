@@ -1,6 +1,6 @@
 """Which fleet plays a cluster: emulated servers, or a table."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -15,28 +15,24 @@ from ringhil.emulator.front.cli import terminal
 FLEETS = (EmulatedFleet.name, TableFleet.name)
 
 
-def prepared(cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seed: int) -> GpuCluster:
-    """The same with all its failures, and with an end: where the file says none, that of the last task by any of these
-    policies. Raises FleetError."""
+def with_end(cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int]) -> GpuCluster:
+    """The same, with an end: where the file says none, that of the last task by any of these policies and seeds."""
     if cluster.until is not None:
-        return cluster.with_failures(seed)
-
-    def end(given: GpuCluster) -> GpuCluster:
-        return replace(given, until=max(play(given, policy, seed).until for policy in policies.values()))
-
-    ended = end(cluster)
-    return ended if not cluster.failing else end(replace(ended.with_failures(seed), until=None))
+        return cluster
+    ends = (play(cluster, policy, seed).until for policy in policies.values() for seed in seeds)
+    return replace(cluster, until=max(ends))
 
 
-def fleet_of(cluster: GpuCluster, wanted: str | None) -> str:
-    """The one that is wanted, or else the emulated one for what can be emulated within about a minute. Raises
-    FleetError."""
+def fleet_of(cluster: GpuCluster, wanted: str | None, seeds: int) -> str:
+    """The one that is wanted, or else the emulated one for what can be emulated within about a minute, with all
+    seeds. Raises FleetError."""
     problem = None if wanted == TableFleet.name else misfit(cluster)
     if wanted == EmulatedFleet.name and problem is not None:
         raise problem
     if wanted is not None:
         return wanted
-    return TableFleet.name if problem is not None or counted_in_all(cluster) > MOST_COUNTED else EmulatedFleet.name
+    large = problem is not None or seeds * counted_in_all(cluster) > MOST_COUNTED
+    return TableFleet.name if large else EmulatedFleet.name
 
 
 @contextmanager

@@ -2,75 +2,52 @@
 
 import csv
 import io
-import math
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
-from statistics import fmean
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from ringhil.emulator.cluster.cluster import GpuCluster
+from ringhil.emulator.cluster.figures import Figure, alike, over_time, percentile, spreads
 from ringhil.emulator.cluster.play import Decision, PlacedTask, PlacementRun
 from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.pages.tables import print_table, table
 
-_KWH = 3_600_000  # joules
 _SHOWN = 40  # servers of an order
 
-POLICY_COLUMNS = (
-    "policy",
-    "energy",
-    "sleep saves",
-    "awake",
-    "wake-ups",
-    "waiting",
-    "99 of 100",
-    "unplaced",
-    "lost",
-    "fragments",
-)
-SATURATED_COLUMNS = ("policy", "asked", "allocated", "fragments", "power", "failed")
 ORDER_COLUMNS = ("server", "idle GPUs", "first", "second", "third")
 
 
-def show(played: Mapping[str, PlacementRun], console: Console) -> None:
+def rows(figures: Sequence[Figure], played: Mapping[str, Mapping[int, Any]]) -> list[list[str]]:
+    """A row for each policy: of several seeds the mean, with the 95 percent interval around it."""
+    return [[name, *_cells(figures, list(runs.values()))] for name, runs in played.items()]
+
+
+def _cells(figures: Sequence[Figure], runs: Sequence[Any]) -> Iterator[str]:
+    for figure, spread in zip(figures, spreads(figures, runs).values(), strict=True):
+        yield figure.text(spread.mean, spread.half)
+
+
+def said(played: Mapping[str, Mapping[int, Any]]) -> list[str]:
+    """How several seeds are to be read."""
+    seeds = len(next(iter(played.values())))
+    if seeds == 1:
+        return []
+    same = [name for name, runs in played.items() if alike(runs)]
+    lines = [f"Mean of {seeds} seeds, ± 95 % interval: none where every seed gives the same figure."]
+    return lines + ([f"The same for every seed: {', '.join(same)}."] if same else [])
+
+
+def show(figures: Sequence[Figure], played: Mapping[str, Mapping[int, Any]], console: Console) -> None:
     """A line for each policy."""
-    shown = table(*POLICY_COLUMNS, left=POLICY_COLUMNS[:1])
-    for name, each in played.items():
-        median, most = percentile(each.waited, 50), percentile(each.waited, 99)
-        saved = 1 - each.predicted_j / each.awake_j if each.awake_j else 0.0
-        shown.add_row(
-            escape(name),
-            f"{each.energy_j / _KWH:,.3f} kWh",
-            f"{100 * saved:.1f} %",
-            f"{_mean(each, 'awake'):,.1f}",
-            f"{each.wake_ups:,}",
-            _seconds(median),
-            _seconds(most),
-            f"{each.unplaced:,}",
-            f"{each.lost:,}",
-            f"{_mean(each, 'fragmentation'):.1f} %",
-        )
+    shown = table("policy", *(figure.column for figure in figures), left=("policy",))
+    for row in rows(figures, played):
+        shown.add_row(*map(escape, row))
     print_table(console, shown)
-
-
-def show_saturated(done: Mapping[str, Saturated], console: Console) -> None:
-    """A line for each policy: the last column of its curve."""
-    shown = table(*SATURATED_COLUMNS, left=SATURATED_COLUMNS[:1])
-    for name, each in done.items():
-        last = each.points[-1]
-        shown.add_row(
-            escape(name),
-            f"{last.percent} %",
-            f"{last.allocated:.2f} %",
-            f"{last.fragmentation:.2f} %",
-            f"{last.watts / 1000:,.1f} kW",
-            f"{each.failed:,}",
-        )
-    print_table(console, shown)
+    for line in said(played):
+        console.print(escape(line), soft_wrap=True)
 
 
 def show_decision(task: str, policy: str, decision: Decision, console: Console) -> None:
@@ -105,54 +82,68 @@ def decision_json(task: str, policy: str, decision: Decision) -> dict[str, Any]:
     }
 
 
-def document(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int, fleet: str) -> dict[str, Any]:
-    """As `--json` has it. `energy_j` is metered where servers are emulated; `predicted_j` is what the table of watts
-    says, and `awake_j` the same with nothing ever asleep."""
+def document(
+    cluster: GpuCluster,
+    figures: Sequence[Figure],
+    played: Mapping[str, Mapping[int, Any]],
+    fleet: str,
+    of_run: Callable[[GpuCluster, Any], dict[str, Any]],
+) -> dict[str, Any]:
+    """As `--json` has it. `of_run`: what it says of a single run. Of several it says less of each, and `figures`."""
+    seeds = list(next(iter(played.values())))
+    if len(seeds) == 1:
+        found = {name: {"fleet": fleet, **of_run(cluster, runs[seeds[0]])} for name, runs in played.items()}
+        return {"name": cluster.name, "seed": seeds[0], "policies": found}
+    policies = {}
+    for name, runs in played.items():
+        each = [{"seed": seed, **of_run(cluster, run)} for seed, run in runs.items()]
+        for run in each:
+            run.pop("tasks", None)
+        policies[name] = {
+            "fleet": fleet,
+            "same": alike(runs),
+            "figures": {
+                key: {"mean": found.mean, "half": found.half}
+                for key, found in spreads(figures, [*runs.values()]).items()
+            },
+            "runs": each,
+        }
+    return {"name": cluster.name, "seeds": seeds, "policies": policies}
+
+
+def run_json(cluster: GpuCluster, run: PlacementRun) -> dict[str, Any]:
+    """Of one policy and seed. `energy_j` is metered where servers are emulated; `predicted_j` is what the table of
+    watts says, and `awake_j` the same with nothing ever asleep."""
     return {
-        "name": cluster.name,
-        "seed": seed,
-        "policies": {
-            name: {
-                "fleet": fleet,
-                "tasks": {task: _task(cluster, found) for task, found in each.tasks.items()},
-                "until": each.until,
-                "energy_j": each.energy_j,
-                "predicted_j": each.predicted_j,
-                "awake_j": each.awake_j,
-                "wake_ups": each.wake_ups,
-                "awake_servers": _mean(each, "awake"),
-                "fragmentation": _mean(each, "fragmentation"),
-                "unplaced": each.unplaced,
-                "lost_tries": each.lost,
-                "wasted_gpu_s": each.wasted,
-                "waiting_s": {"median": percentile(each.waited, 50), "p99": percentile(each.waited, 99)},
-            }
-            for name, each in played.items()
-        },
+        "tasks": {task: _task(cluster, found) for task, found in run.tasks.items()},
+        "until": run.until,
+        "energy_j": run.energy_j,
+        "predicted_j": run.predicted_j,
+        "awake_j": run.awake_j,
+        "wake_ups": run.wake_ups,
+        "awake_servers": over_time(run, "awake"),
+        "fragmentation": over_time(run, "fragmentation"),
+        "unplaced": run.unplaced,
+        "lost_tries": run.lost,
+        "wasted_gpu_s": run.wasted,
+        "waiting_s": {"median": percentile(run.waited, 50), "p99": percentile(run.waited, 99)},
     }
 
 
-def saturation_document(cluster: GpuCluster, done: Mapping[str, Saturated], seed: int, fleet: str) -> dict[str, Any]:
-    """As `--json` has it."""
+def filled_json(cluster: GpuCluster, done: Saturated) -> dict[str, Any]:
+    """The same where a cluster was filled."""
+    last = done.points[-1]
     return {
-        "name": cluster.name,
-        "seed": seed,
-        "policies": {
-            name: {
-                "fleet": fleet,
-                "percent": each.points[-1].percent,
-                "allocated": each.points[-1].allocated,
-                "fragmentation": each.points[-1].fragmentation,
-                "watts": each.points[-1].watts,
-                "arrived": len(each.arrivals),
-                "unplaced": each.failed,
-            }
-            for name, each in done.items()
-        },
+        "percent": last.percent,
+        "allocated": last.allocated,
+        "fragmentation": last.fragmentation,
+        "watts": last.watts,
+        "arrived": len(done.arrivals),
+        "unplaced": done.failed,
     }
 
 
-def curves(played: Mapping[str, PlacementRun], seed: int) -> str:
+def curves(played: Mapping[str, Mapping[int, PlacementRun]]) -> str:
     """CSV."""
     rows = (
         (
@@ -165,48 +156,44 @@ def curves(played: Mapping[str, PlacementRun], seed: int) -> str:
             at.waiting,
             at.awake,
         )
-        for name, each in played.items()
+        for name, runs in played.items()
+        for seed, each in runs.items()
         for at in each.curve
     )
     return _csv(("policy", "seed", "at", "allocated", "fragmentation", "watts", "waiting", "awake"), rows)
 
 
-def placements(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int) -> str:
+def placements(cluster: GpuCluster, played: Mapping[str, Mapping[int, PlacementRun]]) -> str:
     """CSV."""
     rows = (
         (name, seed, task, *_where(cluster, found.placed), found.task.at, _blank(found.began), _blank(found.ended))
-        for name, each in played.items()
+        for name, runs in played.items()
+        for seed, each in runs.items()
         for task, found in each.tasks.items()
     )
     return _csv(("policy", "seed", "task", "server", "gpus", "at", "began", "ended"), rows)
 
 
-def saturation_curves(done: Mapping[str, Saturated], seed: int) -> str:
+def saturation_curves(done: Mapping[str, Mapping[int, Saturated]]) -> str:
     """CSV. Two places, as published figures have them."""
     rows = (
         (name, seed, at.percent, f"{at.allocated:.2f}", f"{at.fragmentation:.2f}", f"{at.watts:.1f}")
-        for name, each in done.items()
+        for name, runs in done.items()
+        for seed, each in runs.items()
         for at in each.points
     )
     return _csv(("policy", "seed", "percent", "allocated", "fragmentation", "watts"), rows)
 
 
-def saturation_placements(cluster: GpuCluster, done: Mapping[str, Saturated], seed: int) -> str:
+def saturation_placements(cluster: GpuCluster, done: Mapping[str, Mapping[int, Saturated]]) -> str:
     """CSV."""
     rows = (
         (name, seed, number, cluster.tasks[place].name, *_where(cluster, placed))
-        for name, each in done.items()
+        for name, runs in done.items()
+        for seed, each in runs.items()
         for number, (place, placed) in enumerate(each.arrivals)
     )
     return _csv(("policy", "seed", "arrival", "task", "server", "gpus"), rows)
-
-
-def percentile(values: list[float], percent: float) -> float | None:
-    """The least value that so many percent of all don't exceed; None of none."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(percent / 100 * len(ordered)) - 1)]
 
 
 def _task(cluster: GpuCluster, found: PlacedTask) -> dict[str, Any]:
@@ -231,22 +218,8 @@ def _where(cluster: GpuCluster, placed: PlacedOn | None) -> tuple[str, str]:
     return ("", "") if placed is None else (cluster.servers[placed.server].name, " ".join(_gpus(placed)))
 
 
-def _mean(played: PlacementRun, figure: str) -> float:
-    """Over time, of a run's curve."""
-    curve = played.curve
-    spans = [after.at - before.at for before, after in pairwise(curve)]
-    spans.append(max(0.0, played.until - curve[-1].at))
-    values = [float(getattr(at, figure)) for at in curve]
-    whole = sum(spans)
-    return fmean(values, spans) if whole else values[-1]
-
-
 def _blank(value: float | None) -> float | str:
     return "" if value is None else value
-
-
-def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.1f} s"
 
 
 def _csv(heads: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

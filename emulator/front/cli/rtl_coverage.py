@@ -54,10 +54,13 @@ def coverage(
         for path in output:
             if path.suffix not in FORMATS:
                 raise CoverageError(f"{path}: found {path.suffix!r}; allowed are {' and '.join(FORMATS)}")
+        for option, value in (("--rtl", rtl), ("--waivers", waived)):
+            if value is not None and all(path.suffix != ".dat" for path in files):
+                raise CoverageError(f"{option} {value}: is for *.dat of Verilator; there is none among the files")
         report = gather(files, rtl or RTL, waived or (waivers.DEFAULT if rtl is None else None))
         for path in output:
             write(report, path)
-    empty = [name for name, tally in report.totals if not tally.wanted]
+    empty = [name for name, tally in report.totals if not tally.wanted] or ["coverage"] * (not report.totals)
     wrong = [line for name, _ in report.crosses for line in report.contradictions(name)]
     wrong += _too_little(report, at_least)
     verdict = "not judged" if empty else "fail" if wrong else "pass"
@@ -66,7 +69,8 @@ def coverage(
     else:
         _show(report)
     for name in empty[:1]:
-        click.echo(f"ringhil: {name}: 0 of 0 were reached: nothing of {rtl or RTL} was counted", err=True)
+        of = f"of {rtl or RTL}" if report.totals else "in " + " and ".join(map(str, files))
+        click.echo(f"ringhil: {name}: 0 of 0 were reached: nothing {of} was counted", err=True)
     for line in wrong:
         click.echo(line, err=True)
     return {"not judged": 2, "fail": 1, "pass": 0}[verdict]

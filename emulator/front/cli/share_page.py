@@ -7,9 +7,8 @@ from typing import Any
 from ringhil.emulator.front.cli.task_tables import APPLICATION_COLUMNS
 from ringhil.emulator.judge.contexts.turn_log import ShownTurn
 from ringhil.emulator.pages import render
-from ringhil.emulator.pages.scale import LEFT, WIDTH, Scale
+from ringhil.emulator.pages.scale import COLOURS, LEFT, WIDTH, Scale
 
-_COLOURS = ("#2a9d5a", "#4a7ebb", "#e0a030", "#c0504d", "#8064a2", "#2aa0a8", "#a07840", "#6b7a8f")
 _SWITCH = "#8a8f98"
 _LANE, _BAR = 26, 20
 _MEMORY, _BELOW = 90, 20
@@ -84,7 +83,7 @@ def _frame(scale: Scale, names: Mapping[int, str], height: int) -> dict[str, Any
 
 
 def _colour(context: int) -> str:
-    return _COLOURS[context % len(_COLOURS)]
+    return COLOURS[context % len(COLOURS)]
 
 
 def _use(gpu: SharedGpu, scale: Scale, context: int, top: int) -> str:

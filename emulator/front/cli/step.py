@@ -47,7 +47,7 @@ def command(
     A server's file is run and recorded first. On a terminal a screen opens; ? shows its keys. Elsewhere, and on the
     screen after a colon, the commands are: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
-    REGISTER [CYCLES]; assert CONDITION, show, state GPU, signal GPU NAME, card NAME, who FIELD, why
+    NAME [CYCLES]; assert CONDITION, show, state GPU, signal GPU NAME, card NAME, who FIELD, why
     count|role|rejected, diff N; inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit
     FILE; quit.
 

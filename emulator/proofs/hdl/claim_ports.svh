@@ -3,6 +3,7 @@
     input logic                        ready_i,      // reset is over
     input logic [                63:0] now_i,
     input logic [                31:0] pick_i,       // constant
+    input logic [                 7:0] where_i,      // constant
     input logic [                 7:0] card_id_i,
     input logic [                15:0] node_id_i,
     input logic [                15:0] ring_size_i,

@@ -185,6 +185,7 @@ module ringhil_environment
       .ready_i(ready),
       .now_i(now_q),
       .pick_i(pick_q),
+      .where_i(where_q),
       .card_id_i(card_q),
       .node_id_i(node_q),
       .ring_size_i(size_q),

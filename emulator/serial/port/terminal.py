@@ -1,8 +1,8 @@
 """A person at a terminal on a card's management port: lines are read, answers are words.
 
 Whoever sends a zero byte speaks the protocol. Until then, and again after the last zero byte, what is printable and
-ends with Enter is a line of a person's, after a zero byte one of two characters or more; from the first one on the port
-has a prompt, and echoes. A key behind a write waits until that holds.
+ends with Enter is a line of a person's; from the first one on the port has a prompt, and echoes. Enter alone may be the
+first byte of a message: after a zero byte the key behind it decides. A key behind a write waits until that holds.
 """
 
 from collections import deque
@@ -99,7 +99,8 @@ class Terminal:
     def _is_a_person(self, data: bytes) -> bool | None:
         """Tells a person by the first line; None means that it is not decided yet.
 
-        The first byte of a message may be Enter, or any character; the second one, its type, is none that is printed.
+        The first byte of a message, how far its first zero is, may be Enter, or any character; the second one, its
+        type, is none that is printed. Types that are Enter belong to requests so short that the first byte is neither.
         """
         end = next((at for at, byte in enumerate(data) if byte in _ENTER), None)
         line = data[:end]
@@ -107,7 +108,9 @@ class Terminal:
             return False
         if end is None:
             return None
-        return self._fresh or end >= 2
+        if self._fresh or end:
+            return True
+        return data[1] in _PRINTED + _ENTER if len(data) > 1 else None
 
     def follow(self, kinds: int, event: m.Message) -> None:
         """Prints an event if the person watches its kind."""

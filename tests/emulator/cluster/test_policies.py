@@ -2,7 +2,6 @@
 
 import math
 import random
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -57,34 +56,6 @@ def test_an_unused_server_counts_the_standby_power_of_its_cpu() -> None:
     asleep = [with_sum("n1", 3, 15), with_sum("n2", 3, 20), server("n3", [10] * 3, 31.0), with_sum("n4", 3, 50)]
     assert order("pack-first", asleep) == "n1 n2 n4 n3"
     assert order("power-first", asleep) == "n1 n2 n3 n4"
-
-
-def expected(policy: str, servers: list[ClusterServer], needs: TaskNeeds) -> list[str]:
-    """From the words of P1 to P5, one server after the other."""
-    keys = dict[str, tuple[object, ...]]()
-    for place, each in enumerate(servers):
-        idle = [int(kind[1:]) for gpu, kind in enumerate(each.types) if gpu not in each.busy]
-        usable = [watts for watts in idle if not needs.types or f"w{watts}" in needs.types]
-        if len(usable) < needs.gpus:
-            continue
-        standby = Fraction(each.standby) if not each.busy else Fraction(0)
-        keys[each.name] = {
-            "pack-first": (len(usable), sum(usable) + standby, place),
-            "power-first": (sum(usable), len(usable), place),
-        }[policy]
-    return sorted(keys, key=lambda name: keys[name])  # type: ignore[arg-type, return-value]
-
-
-@pytest.mark.parametrize("policy", ["pack-first", "power-first"])
-def test_random_clusters_have_the_order_that_the_words_say(policy: str) -> None:
-    """P1 to P5."""
-    draw = random.Random(policy)
-    for _ in range(300):
-        servers = random_servers(draw)
-        needs = TaskNeeds(draw.randint(1, 4), WHOLE, 0, 0, draw.choice(((), ("w1",), ("w1", "w5"))))
-        if not {*needs.types} <= {kind for each in servers for kind in each.types}:
-            needs = TaskNeeds(needs.gpus, WHOLE, 0, 0, ())
-        assert order(policy, servers, needs).split() == expected(policy, servers, needs)
 
 
 def could_use(needs: TaskNeeds, free: list[int], kinds: list[str]) -> list[int]:

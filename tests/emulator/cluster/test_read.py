@@ -97,6 +97,11 @@ def test_lists_give_servers_tasks_and_orders(tmp_path: Path) -> None:
         ("tasks:", "pods: pods.csv\ntasks:", "top level: key 'tasks' beside 'pods'; allowed is exactly one of"),
         ("  servers:", "  nodes: {list: nodes.csv}\n  servers:", "cluster: key 'servers' beside 'nodes'; allowed"),
         (", type: H200", "", "cluster.servers[1]: key 'type' is missing; needed is the type of its GPUs"),
+        (
+            "  - {name: rack, count: 3, gpus: 2, type: T4}\ntasks:",
+            "  - {name: rack, gpus: 0}\nfaults: [{server: rack, at: 1}]\ntasks:",
+            "faults[0].server: 'rack' has no GPUs; allowed are those with some",
+        ),
         ("name: n2", "name: '-'", "cluster.servers[1].name: found '-'; allowed is a name (a letter or digit, then let"),
         ("gpus: 2, type", "gpus: 0, busy: [0], type", "cluster.servers[2].busy[0]: there is no GPU 0; allowed is none"),
         ("tasks:", "server: {}\ntasks:", "top level: unknown key 'server'"),

@@ -220,6 +220,11 @@ def test_nothing_of_nothing_is_no_success(tmp_path: Path) -> None:
     done = run(tmp_path / "empty.dat", "--rtl", RTL, "--json")
     assert (done.returncode, json.loads(done.stdout)["verdict"]) == (2, "not judged")
     assert done.stderr == f"ringhil: lines: 0 of 0 were reached: nothing of {RTL} was counted\n"
+    FunctionalCoverage([]).save(tmp_path / "none.json")
+    done = run(tmp_path / "none.json", "--at-least", "1", "--json")
+    assert (done.returncode, json.loads(done.stdout)["verdict"]) == (2, "not judged")
+    said = f"nothing in {tmp_path / 'none.json'} was counted"
+    assert done.stderr == f"ringhil: coverage: 0 of 0 were reached: {said}\n"
 
 
 @pytest.mark.parametrize(
@@ -231,6 +236,8 @@ def test_nothing_of_nothing_is_no_success(tmp_path: Path) -> None:
         (["bad.dat"], "bad.dat:2: found 'X'; allowed are comments (#) and C 'NAMES AND VALUES' COUNT"),
         (["good.dat", "--rtl", "no"], "no: cannot be read: No such file or directory"),
         (["good.dat", "--waivers", "no.json"], "no.json: cannot be read: No such file or directory"),
+        (["one.json", "--rtl", "no"], "--rtl no: is for *.dat of Verilator; there is none among the files"),
+        (["one.json", "--waivers", "no.json"], "--waivers no.json: is for *.dat of Verilator; there is none among"),
         (["one.json", "other.json"], "other.json: cross 'tiny' has other bins on axis 'a'"),
     ],
 )

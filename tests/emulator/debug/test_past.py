@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.debug.looking import SteppedRun, plain
+from ringhil.emulator.debug.looking import SteppedRun
+from ringhil.emulator.debug.memory import plain
 from ringhil.emulator.debug.past import NEAR, SPREAD, Past, dispensable, on_the_way
 from ringhil.emulator.debug.processes import DebugError, Moment, beginning
 from ringhil.emulator.debug.recorder import hardware

@@ -220,8 +220,35 @@ def test_a_register_is_watched(opened: Opened) -> None:
         "message": commands.do("show")["message"],
         "moved": False,
     }
-    with pytest.raises(DebugError, match="found register 'speed'; there are"):
-        commands.do("watch a.1 speed")
+
+
+def test_what_firmware_has_in_its_memory_is_watched(opened: Opened) -> None:
+    commands = Commands(opened(MUTE))
+    commands.do("go 5000")
+    found = commands.do("watch a.0 census.last.sequence")
+    (value,) = [each for name, each in found["changed"].items() if name == "census.last.sequence"]
+    assert commands.do("state a.0")["firmware"]["census"]["last"]["sequence"] == value
+    commands.do(f"go {found['changed']['cycle'] - 1}")
+    assert commands.do("state a.0")["firmware"]["census"]["last"]["sequence"] == value - 1
+    assert commands.do("watch a.0 census.last.sequence")["changed"] == found["changed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("speed", r"found register 'speed'; there are .*control.*; in the memory of its firmware are .*census"),
+        ("census.lsat", r"found 'census.lsat'; there is .*last"),
+        ("census.last.members[9]", r"found 'census.last.members\[9\]'; there are elements 0 to 5$"),
+        ("census.last.count.more", r"found 'census.last.count.more'; there is no name in it$"),
+        ("x" * 1000, r"found register 'x{50}'; there are"),
+    ],
+)
+def test_what_is_not_there_cannot_be_watched(opened: Opened, name: str, says: str) -> None:
+    commands = Commands(opened(MUTE))
+    commands.do("go 5000")
+    with pytest.raises(DebugError, match=says) as refused:
+        commands.do(f"watch a.0 {name}")
+    assert "\n" not in str(refused.value)
 
 
 def test_breakpoints_stop_on_either_side(opened: Opened) -> None:

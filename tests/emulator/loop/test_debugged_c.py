@@ -56,6 +56,11 @@ STATE = {
 }
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_by_make(tmp_path_factory.mktemp("library"), "CFLAGS=-g") / "libringhil_gpu.so"
+
+
 @pytest.mark.parametrize("options", ["-g", "-gdwarf-3", "-gdwarf-4 -O2", "-gdwarf-5 -O2", "-g0"])
 def test_each_kind_of_type_reads_as_it_was_set(options: str, tmp_path: Path) -> None:
     (tmp_path / "x.c").write_text(SOURCE)
@@ -96,20 +101,40 @@ def test_a_library_that_is_damaged_has_none_or_some(cut: int, tmp_path: Path) ->
     assert found is None or len(found.found) <= 500
 
 
-def test_state_of_a_gpu_has_them(tmp_path: Path) -> None:
+def test_state_of_a_gpu_has_them(library: Path, tmp_path: Path) -> None:
     """Of the run's own moment: what `boot` has said."""
     (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4}}, settings: {census_period: 3000}}\nuntil: 9000\n")
     (tmp_path / "script").write_text("until cycle >= 5000\nstate a.2\n")
-    firmware = f"a.2={made_by_make(tmp_path, 'CFLAGS=-g') / 'libringhil_gpu.so'}"
+    firmware = f"a.2={library}"
     done = ringhil("step", "s.yaml", "--firmware", firmware, "--script", "script", "--json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     boot = json.loads(done.stdout.splitlines()[-1])["firmware"]["variables"]["state"]["boot"]
     assert (boot["card"], boot["gpu"], boot["gpus"], boot["period"]) == (0, 2, 4, 3000)
 
 
-def test_it_waits_for_a_debugger_and_the_run_is_the_same(tmp_path: Path) -> None:
+def test_a_variable_is_watched(library: Path, tmp_path: Path) -> None:
+    """The next change of it is where `state` says that it is another, and not in the cycle before."""
+    text = "server: {cards: {a: {gpus: 4, host_links: [0, 1]}}, settings: {census_period: 3000}}\nuntil: 9000\n"
+    (tmp_path / "s.yaml").write_text(text)
+    (tmp_path / "script").write_text(
+        "go 4000\nstate a.1\nwatch a.1 state.entry.sequence\nstate a.1\n"
+        "watch a.1 variables.state.entry.peers[0].sequence\nstate a.1\nwatch a.1 state.boot.gpu\n"
+    )
+    firmware = f"a.1={library}"
+    done = ringhil("step", "s.yaml", "--firmware", firmware, "--script", "script", "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    _, before, own, then, peer, later, never = map(json.loads, done.stdout.splitlines())
+    entries = [each["firmware"]["variables"]["state"]["entry"] for each in (before, then, later)]
+    assert own["changed"]["state.entry.sequence"] == entries[0]["sequence"] + 1 == entries[1]["sequence"]
+    assert own["message"]["kind"] == "keepalive"
+    assert own["message"]["cycle"] == own["changed"]["cycle"]
+    name = "variables.state.entry.peers[0].sequence"
+    assert peer["changed"][name] == entries[1]["peers"][0]["sequence"] + 1 == entries[2]["peers"][0]["sequence"]
+    assert not never["moved"]
+
+
+def test_it_waits_for_a_debugger_and_the_run_is_the_same(library: Path, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4}}}\nuntil: 9000\n")
-    library = made_by_make(tmp_path, "CFLAGS=-g") / "libringhil_gpu.so"
     with started(
         *("run", "s.yaml", "--record", "stopped", "--firmware", f"a.0={library},gdb=3000"),
         cwd=tmp_path,

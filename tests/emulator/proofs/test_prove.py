@@ -205,6 +205,20 @@ def test_wrong_ports_are_refused(tmp_path: Path) -> None:
         prove(rtl, "broken", ProveSettings(("rest",), out=tmp_path / "out"))
 
 
+@needs_tools
+@pytest.mark.parametrize("names", [["rest"], ["ttl", "rest"]])
+def test_of_a_node_that_never_says_that_it_rests_no_rest_is_proved(names: list[str], tmp_path: Path) -> None:
+    """Asked for by its name it would be left out, and the others would pass for it."""
+    rtl = Path(shutil.copytree(OURS, tmp_path / "rtl"))
+    node = rtl / "gpu_node.sv"
+    ports = r",\s*output logic\s+quiescent_o,[^\n]*\s*output logic \[[ 0-9:]+\]\s*wake_at_o[^\n]*\n\);"
+    text, found = re.subn(ports, "\n);\n  logic quiescent_o;\n  logic [63:0] wake_at_o;", node.read_text())
+    assert found == 1
+    node.write_text(text)
+    with pytest.raises(BuildError, match="gpu_node: it has no port quiescent_o, so nothing is claimed of rest; leave"):
+        prove(rtl, settings=ProveSettings(tuple(names), out=tmp_path / "out"))
+
+
 def test_proofs_are_listed_and_chosen() -> None:
     listed = run("--list").stdout.splitlines()
     assert [line.split()[0] for line in listed] == [claim.name for claim in CLAIMS]

@@ -73,6 +73,22 @@ TWINS = (
     Twin("ours", "stat_unit.sv", "? 16'h2 : 16'h1;", "? 16'h2 : 16'h2;", "count", "at_most_one"),
     Twin(
         "ours",
+        "stat_unit.sv",
+        "if (index_q == COUNTS && count) begin",
+        "if (index_q == EPOCH && count) begin",
+        "passing.control",
+        "payload",
+    ),
+    Twin(
+        "ours",
+        "data_route.sv",
+        "end else data_o[31:16] = data_i[31:16] - 16'h1;",
+        "end else data_o[35:16] = {1'b0, data_i[34:32], data_i[31:16] - 16'h1};",
+        "passing.data",
+        "flags_lost",
+    ),
+    Twin(
+        "ours",
         "credit_counter.sv",
         "if (rst_i) credits_q <= 3'(SLOTS);",
         "if (rst_i) credits_q <= 3'(SLOTS + 1);",
@@ -97,6 +113,14 @@ TWINS = (
         "one_less",
     ),
     Twin("third party", "other_lane.sv", "? 16'd2 : 16'd1);", "? 16'd2 : 16'd2);", "count", "at_most_one"),
+    Twin(
+        "third party",
+        "other_lane.sv",
+        "else if (with_q) shown[15] = 1'b1;",
+        "else shown[15] = 1'b1;",
+        "passing.control",
+        "payload",
+    ),
     Twin("third party", "other_port.sv", "owed_q   <= 2'd0;", "owed_q   <= 2'd1;", "credit", "given"),
     Twin(
         "third party",

@@ -30,6 +30,10 @@ YES = {
     "flow": "# flow\n{server: {cards: {}}}\n",
     "broken json": '{"server": {"cards": ',
     "broken yaml": "server: [\n",
+    "cluster": "name: x\ncluster:\n  servers: []\nexpect:\n  - {policy: fgd}\n",
+    "quoted cluster": "\"cluster\": {}\r\n'expect': []\r\n",
+    "json cluster": json.dumps({"cluster": {}, "expect": []}),
+    "broken cluster": "cluster: [\nexpect: []\n",
 }
 NO = {
     "deeper": "jobs:\n  server: {}\n",
@@ -38,6 +42,9 @@ NO = {
     "json deeper": json.dumps({"a": {"server": {}}}),
     "json list": "[server]",
     "empty": "",
+    "cluster of which nothing is expected": "cluster: {}\ntasks: []\n",
+    "json cluster of which nothing is expected": json.dumps({"cluster": {"expect": []}}),
+    "another cluster": "clusters: {}\nexpected: 1\n",
 }
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
@@ -37,6 +38,10 @@ class Short(Last):
     def keys(self, servers, needs):
         return [[1.0]]
 
+class Nothing(Last):
+    def keys(self, servers, needs):
+        return []
+
 class Odd:
     pass
 
@@ -64,6 +69,7 @@ def document(*words: object, cwd: Path | None = None) -> dict[str, Any]:
 def test_a_document_says_where_each_task_went_and_what_it_cost(folder: Path) -> None:
     found = document("small.yaml", "--fleet", "table", cwd=folder)["policies"]["pack-first"]
     task = {"server": "n2", "gpus": ["a.0", "a.1", "a.2"], "at": 0, "began": 0, "ended": 100, "tries": 1}
+    task = {**task, "wasted_gpu_s": 0}
     assert found["fleet"] == "table"
     assert found["tasks"]["t1"] == task
     assert found["tasks"]["t2"] == {**task, "gpus": ["a.3"], "at": 10, "began": 10, "ended": 110}
@@ -112,6 +118,37 @@ def test_servers_are_emulated_unless_they_can_not_be(folder: Path) -> None:
     assert document("long.yaml", cwd=folder)["policies"]["pack-first"]["fleet"] == "table"
 
 
+FAULTS = "faults:\n  - {at: 30, server: n2, gpu: a.1}\n  - {at: 40, server: n1, link: a.7-a.0}\n"
+
+
+@pytest.mark.parametrize("fleet", ["emulated", "table"])
+def test_what_fails_is_told_with_what_it_cost(fleet: str, folder: Path) -> None:
+    """A census at 60 drops the GPU: its task begins again, and 60 seconds of three GPUs are lost."""
+    (folder / "small.yaml").write_text(f"until: 400\n{SMALL}{FAULTS}")
+    found = document("small.yaml", "--fleet", fleet, cwd=folder)["policies"]["pack-first"]
+    task = found["tasks"]["t1"]
+    assert (task["server"], task["began"], task["ended"], task["tries"]) == ("n1", 60, 160, 2)
+    assert (found["lost_tries"], found["wasted_gpu_s"], found["unplaced"]) == (1, 180, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("n2, gpu: a.1", "n9, gpu: a.1"), "faults[0].server: unknown server 'n9'; allowed: n1, n2, rack.0"),
+        (("n2, gpu: a.1", "n2, gpu: a.4"), "faults[0].gpu: n2 has no GPU 'a.4'; allowed is a.0 .. a.3"),
+        (("n2, gpu: a.1", "n1, gpu: a.1"), "faults[0]: a GPU that is taken from the start ('busy')"),
+        (("n2, gpu: a.1", "n2, gpu: a.1, link: a.1-a.2"), "faults[0]: 'gpu' and 'link'; allowed is one of them"),
+        (("a.7-a.0", "a.7-a.6"), "faults[1].link: 'a.7-a.6' is no link of a ring of 8 GPUs"),
+        (("at: 40", "at: 400"), "faults[1].at: found 400; allowed is less than 'until', 400"),
+        (("until: 400", "failing: {gpus: 1}"), "'failing' without 'until'; needed are both"),
+        (("tasks:", "  saturate: {}\ntasks:"), "'faults' beside 'saturate'; allowed is one of them"),
+    ],
+)
+def test_a_fault_that_can_not_be_is_refused(wrong: tuple[str, str], said: str, folder: Path) -> None:
+    (folder / "small.yaml").write_text(f"until: 400\n{SMALL}{FAULTS}".replace(*wrong, 1))
+    assert said in refusal("place", "small.yaml", cwd=folder)
+
+
 def test_all_policies_are_compared_to_the_same_end(folder: Path) -> None:
     words = [word for name in POLICIES for word in ("--policy", name)]
     found = document(EXAMPLES / "cluster.yaml", *words, "--fleet", "table")["policies"]
@@ -145,6 +182,44 @@ def test_a_cluster_is_filled_and_its_curve_written(folder: Path) -> None:
     assert {name: f"{each['allocated']:.2f}" for name, each in again.items()} == {
         name: row["allocated"] for name, row in last.items()
     }
+
+
+def test_several_seeds_give_means_with_intervals_where_they_differ(folder: Path) -> None:
+    """Mean and interval by hand; a policy that draws no lots has none, and a single seed's document is as ever."""
+    words = ("small.yaml", "--policy", "random", "--policy", "fgd", "--seed", 5, "--seeds", 4, "--fleet", "table")
+    (folder / "small.yaml").write_text(SMALL.replace("gpus: 3, at", "gpus: 2, at"))
+    found = document(*words, cwd=folder)
+    assert found["seeds"] == [5, 6, 7, 8]
+    alone = [
+        document("small.yaml", "--policy", "random", "--seed", seed, "--fleet", "table", cwd=folder)
+        for seed in found["seeds"]
+    ]
+    runs = [each["policies"]["random"] for each in alone]
+    assert [run["seed"] for run in found["policies"]["random"]["runs"]] == [5, 6, 7, 8]
+    assert [run["energy_j"] for run in found["policies"]["random"]["runs"]] == [run["energy_j"] for run in runs]
+    energies = [run["energy_j"] for run in runs]
+    spread = found["policies"]["random"]["figures"]["energy_j"]
+    assert spread["mean"] == pytest.approx(fmean(energies))
+    assert spread["half"] == pytest.approx(3.182 * stdev(energies) / 2, rel=1e-3)
+    assert found["policies"]["random"]["same"] is False
+    assert found["policies"]["fgd"]["same"] is True
+    assert found["policies"]["fgd"]["figures"]["energy_j"]["half"] is None
+    shown = ringhil("place", *words, "--csv", "out", cwd=folder).stdout
+    assert "The same for every seed: fgd." in shown
+    assert f"{spread['mean'] / 3.6e6:.3f} ± {spread['half'] / 3.6e6:.3f} kWh" in shown
+    for name in ("curves", "placements"):
+        rows = list(csv.DictReader((folder / "out" / f"{name}.csv").open()))
+        assert {(row["policy"], row["seed"]) for row in rows} == {
+            (p, str(n)) for p in ("random", "fgd") for n in range(5, 9)
+        }
+
+
+def test_arrivals_that_are_drawn_differ_from_seed_to_seed(folder: Path) -> None:
+    """Then no policy is the same for all."""
+    (folder / "full.yaml").write_text(SMALL.replace("tasks:", "  saturate: {load: 1.2}\ntasks:"))
+    found = document("full.yaml", "--policy", "best-fit", "--seeds", 3, cwd=folder)
+    assert found["policies"]["best-fit"]["same"] is False
+    assert found["policies"]["best-fit"]["figures"]["watts"]["half"] > 0
 
 
 def test_lists_become_a_cluster_file(folder: Path) -> None:
@@ -197,12 +272,24 @@ def test_a_day_of_a_real_cluster_is_an_example() -> None:
     assert {len(each["tasks"]) for each in found.values()} == {227}
 
 
-@pytest.mark.parametrize("word", ["run", "verify", "share"])
+@pytest.mark.parametrize("word", ["run", "share"])
 def test_other_commands_say_who_plays_clusters(word: str, folder: Path) -> None:
     done = ringhil(word, "small.yaml", cwd=folder)
     assert done.returncode == 2
     said = "small.yaml:2:1: top level: key 'cluster': that is a file of a cluster; ringhil place plays it"
     assert said in done.stdout + done.stderr
+
+
+def test_a_fault_elsewhere_costs_a_server_without_gpus_nothing(folder: Path) -> None:
+    """No census counts it, so that none can drop it."""
+    text = SMALL.replace("{name: n1, gpus: 8, type: T4, standby: 25, busy: [0, 1]}", "{name: n1, gpus: 0}")
+    text = text.replace("{name: t1, gpus: 3,", "{name: t1, gpus: 0,") + "faults: [{server: n2, gpu: a.3, at: 1}]\n"
+    (folder / "cpus.yaml").write_text(text)
+    found = document("cpus.yaml", cwd=folder)["policies"]["pack-first"]
+    assert {name: (each["server"], each["tries"]) for name, each in found["tasks"].items()} == {
+        "t1": ("n1", 1),
+        "t2": ("n2", 1),
+    }
 
 
 def test_the_schema_of_cluster_files_is_printed() -> None:
@@ -226,6 +313,14 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["small.yaml", "--policy", "own:Short"], "--policy own:Short: keys: found an array of shape (1,) and type fl"),
         (["small.yaml", "--policy", "own:Wild"], "--policy own:Wild: gpu: found no index of a GPU; allowed is one for"),
         (["small.yaml", "--order", "t9"], "small.yaml: --order: there is no task 't9'; allowed are those of 'tasks'"),
+        (["small.yaml", "--order", "t1", "--seeds", "2"], "--order with 2 seeds; allowed is one"),
+        (["small.yaml", "--seeds", "0"], "Invalid value for '--seeds': found '0'; allowed is a whole number from 1 to"),
+        (["small.yaml", "--html", "."], ".: cannot be written; name a file in a folder that can be written to"),
+        (
+            ["small.yaml", "--html", "small.yaml"],
+            "--html small.yaml: that would take the place of what is read or",
+        ),
+        (["small.yaml", "--html", "-", "--json"], "--html - and --json both write to standard output"),
         (["full.yaml", "--order", "t1"], "--order is for runs over time; this file has 'saturate'"),
         (["small.yaml", "small.yaml"], "found 2 files; allowed is one cluster file"),
         (["small.yaml", "--import", "openb"], "--import and -o go together: --import openb NODES.csv PODS.csv -o CLU"),
@@ -248,3 +343,57 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(words: list[str], said: str, 
     (folder / "full.yaml").write_text(SMALL.replace("tasks:", "  saturate: {}\ntasks:"))
     line = refusal("place", *words, cwd=folder)
     assert line.removeprefix("ringhil: ").removeprefix("ringhil place: ").startswith(said)
+
+
+# ------------------------------------------------------------------------------------ nothing passed over in silence
+
+PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,scheduled_time
+p0,1000,100,1,1000,,0,100,10
+p1,1000,100,1,1000,,500,600,510
+p2,1000,100,1,1000,,5,,
+"""
+
+
+def test_a_run_in_which_no_task_found_a_server_is_none(folder: Path) -> None:
+    """All servers are taken: whatever is said of the policies says nothing of them."""
+    full = SMALL[: SMALL.index("    - {name: n2")].replace("busy: [0, 1]", "busy: [0, 1, 2, 3, 4, 5, 6, 7]")
+    tasks = SMALL[SMALL.index("tasks:") :]
+    for name, more in (("run", ""), ("saturation", "  saturate: {}\n")):
+        (folder / f"{name}.yaml").write_text(full + more + tasks)
+        done = ringhil("place", f"{name}.yaml", "--fleet", "table", cwd=folder)
+        assert done.returncode == 2
+        assert done.stderr == "ringhil: no task found a server by any policy: nothing was played\n"
+
+
+def test_tasks_that_never_come_are_counted(folder: Path) -> None:
+    (folder / "pods.csv").write_text(PODS)
+    listed = SMALL[: SMALL.index("tasks:")] + "pods: pods.csv\n"
+    (folder / "x.yaml").write_text(f"until: 50\n{listed}")
+    assert document("x.yaml", "--fleet", "table", cwd=folder)["passed_over"] == {"without_end": 1, "after_until": 1}
+    told = ringhil("place", "x.yaml", "--fleet", "table", cwd=folder).stdout
+    assert "3 tasks, 1 of them left out, without a start or an end, 1 of them never come, after 'until'" in " ".join(
+        told.split()
+    )
+    (folder / "pods.csv").write_text(PODS.replace("p0,1000,100,1,1000,,0,100", "p0,1000,100,1,1000,,50,100"))
+    assert "no task of the list comes before 'until'" in refusal("place", "x.yaml", cwd=folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("small.yaml", "--order", "t1", "--csv", "out"), "--csv has no meaning with --order"),
+        (("small.yaml", "--order", "t1", "--fleet", "emulated"), "--fleet emulated has no meaning with --order"),
+        (("n", "p", "--import", "openb", "-o", "x", "--policy", "fgd"), "--policy has no meaning with --import"),
+        (("n", "p", "--import", "openb", "-o", "x", "--seed", "0"), "--seed has no meaning with --import"),
+        (("n", "p", "--import", "openb", "-o", "x", "--csv", "d"), "--csv has no meaning with --import"),
+        (("small.yaml", "--export", "kwok", "x", "--json"), "--json has no meaning with --export"),
+        (("full.yaml", "--no-sleep"), "--no-sleep is for runs over time"),
+        (("until.yaml",), "until.yaml:1:1: top level: 'until' beside 'saturate'"),
+        (("small.yaml", "--policy", "own:Nothing"), "--policy own:Nothing: keys: found no key, which orders nothing"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(folder: Path, words: tuple[str, ...], says: str) -> None:
+    full = SMALL.replace("tasks:", "  saturate: {}\ntasks:")
+    (folder / "full.yaml").write_text(full)
+    (folder / "until.yaml").write_text(f"until: 90\n{full}")
+    assert says in refusal("place", *words, cwd=folder)

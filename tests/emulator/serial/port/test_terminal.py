@@ -215,8 +215,9 @@ def test_a_census_is_told_when_it_is_over_beside_what_is_being_typed() -> None:
 
 # ---------------------------------------------------------------------------------------------------- the protocol
 
+# Requests whose type is Enter have their own length, others any.
 REQUEST = st.sampled_from([kind.code for kind in REQUESTS if kind.code != 1]).flatmap(
-    lambda code: st.binary(max_size=20).map(lambda rest: wrap(bytes([code, 1, 1]) + rest))
+    lambda code: st.binary(max_size=1 if code in b"\r\n" else 20).map(lambda rest: wrap(bytes([code, 1, 1]) + rest))
 )
 
 
@@ -237,15 +238,35 @@ def test_a_program_is_no_person(server: LiveServer, requests: list[bytes], data:
     assert not any(b"ringhil" in each for each in found if isinstance(each, bytes))
 
 
-def test_after_a_zero_byte_a_line_of_two_characters_or_more_is_a_person(port: ManagementPort) -> None:
-    """Enter, or a character and Enter, may be the beginning of a message."""
-    for beginning in ("\r", "x\n", "\t\r", "\bab\r", 300 * "x" + "\r"):
-        port.receive(b"\0")
-        assert typed(port, beginning + "time\r") == ""
+@pytest.mark.parametrize("enter", ["\r", "\n", "\r\n"])
+@pytest.mark.parametrize("pieces", [1, 3])
+@pytest.mark.parametrize("typing", ["time{0}", "{0}time{0}", "{0}{0}time{0}", "x{0}time{0}"])
+def test_after_a_program_a_person_is_heard(port: ManagementPort, typing: str, pieces: int, enter: str) -> None:
+    """Whatever they begin with; Enter alone, which may be the beginning of a message, with the key behind it."""
     port.receive(b"\0")
-    port.receive(b"ti")
-    assert port.take() == b""
-    assert typed(port, "me\r") == f"\n{BANNER}cycle 3000\n> "
+    text = typing.format(enter)
+    shown = "".join(
+        typed(port, text[at : at + len(text) // pieces + 1]) for at in range(0, len(text), len(text) // pieces + 1)
+    )
+    assert shown.startswith(f"\n{BANNER}")
+    assert shown.endswith("cycle 3000\n> ")
+
+
+@pytest.mark.parametrize("after", ["\r", "\n", "t"])
+def test_after_a_zero_byte_enter_alone_waits_for_the_next_key(port: ManagementPort, after: str) -> None:
+    port.receive(b"\0")
+    assert typed(port, "\r") == ""
+    assert BANNER in typed(port, after)
+    for beginning in ("\r", "\n", "\t", "x"):
+        port.receive(b"\0")
+        assert typed(port, beginning) == ""
+
+
+def test_no_request_begins_with_enter_and_a_type_that_is_enter() -> None:
+    """Such types have short requests, whose first byte is less."""
+    of_enter: list[m.Message] = [m.LineRequest(0xFFFF), m.KeepContextsRequest(0xFFFF, 1)]
+    assert {encode(each)[0] for each in of_enter} == {*b"\r\n"} & {kind.code for kind in REQUESTS}
+    assert all(wrap(encode(each))[1] < min(b"\r\n") for each in of_enter)
 
 
 @given(st.lists(st.one_of(st.binary(max_size=30), st.sampled_from([b"\r", b"time\r", b"\0", b"help\n"])), max_size=20))
