@@ -101,6 +101,11 @@ class ClusterFault:
     gpu: int | None = None
     link: int | None = None
 
+    @property
+    def whole(self) -> bool:
+        """The server is out of order, with its CPU."""
+        return self.gpu is None and self.link is None
+
     def strikes(self, server: int, gpu: int) -> bool:
         """Whether this GPU fails."""
         return server == self.server and self.link is None and self.gpu in (None, gpu)

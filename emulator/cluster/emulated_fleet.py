@@ -93,9 +93,7 @@ class EmulatedFleet(Fleet):
     def _look_who_is_down(self, now: float) -> None:
         """A whole server that is out of order doesn't answer when a census is due."""
         at = math.floor(now / self._census) * self._census
-        down = {
-            each.server for each in self._faults if each.gpu is None and each.link is None and each.at <= at < each.ends
-        }
+        down = {each.server for each in self._faults if each.whole and each.at <= at < each.ends}
         for server in sorted(down ^ self._down):
             self._servers[server].go_down(server in down)
         self._down = down

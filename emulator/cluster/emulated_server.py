@@ -82,15 +82,13 @@ class EmulatedServer:
         self._over, self._lost, self._had = set[int](), dict[int, _Job](), dict[int, int]()
         self._free = {gpu: set(range(1, _TAKEN)) for gpu in range(len(server.types))}
         self._asked = 0
-        self._asleep, self._down, self._out_of_order = True, False, False
+        self._asleep, self._down = True, False
         self._known = set[int]()
         self._meters, self._before = dict[int, int](), dict[int, int]()
         self._live.start()
-        for fault in cluster.faults:
-            if fault.server == number and fault.gpu is None and fault.link is None:
-                self._live.kernel.early(clock.cycle(fault.at), self._cpu_stops)
-                if fault.ends != math.inf:
-                    self._live.kernel.early(clock.cycle(fault.ends), self._cpu_boots)
+        self._outages = [each for each in cluster.faults if each.server == number and each.whole]
+        for outage in self._outages:
+            self._live.kernel.early(clock.cycle(outage.at), self._cpu_stops)
         self._live.run_to(self.settled)
         self.count()
         for gpu in self._known & server.busy:
@@ -172,12 +170,13 @@ class EmulatedServer:
 
     def _cpu_stops(self) -> None:
         """The whole server is out of order, and what only its processors did is lost."""
-        self._out_of_order = True
         for job in [job for job, each in self._jobs.items() if not each.gpus]:
             self._fail(job)
 
-    def _cpu_boots(self) -> None:
-        self._out_of_order = False
+    @property
+    def _out_of_order(self) -> bool:
+        now = self._live.kernel.now / self._clock.rate
+        return any(outage.at <= now < outage.ends for outage in self._outages)
 
     def go_down(self, down: bool) -> None:
         """The whole server, with its CPU, is out of order, and all that it did is lost; or it is well again."""
@@ -312,21 +311,30 @@ def scenario_of(number: int, cluster: GpuCluster, clock: Clock, seed: int) -> Sc
         heartbeat=max(Settings.heartbeat, clock.census // 4),
     )
     powers = tuple((known[kind], _power(cluster.power[kind], clock, cluster.sleeps)) for kind in known)
-    timeline = [event for fault in cluster.faults if fault.server == number for event in _events(fault, gpus, clock)]
-    timeline.sort(key=lambda event: event.at)
+    timeline = sorted(_timeline(number, gpus, cluster, clock), key=lambda event: event.at)
     return Scenario(server.name, seed + number, Server((card,), (), settings, powers), None, tuple(timeline), None, ())
 
 
-def _events(fault: ClusterFault, size: int, clock: Clock) -> Iterator[TimelineEvent]:
-    targets: list[GpuRef | LinkRef]
-    if fault.link is not None:
-        kind, targets = "link_cut", [LinkRef(RING, fault.link, size)]
-    else:
-        kind, targets = "dead", [GpuRef(RING, gpu) for gpu in (range(size) if fault.gpu is None else [fault.gpu])]
-    for target in targets:
-        yield TimelineEvent(clock.cycle(fault.at), EventAction.FAULT, kind, target, None, 0)
-        if fault.ends != math.inf:
-            yield TimelineEvent(clock.cycle(fault.ends), EventAction.CLEAR, kind, target, None, 0)
+def _timeline(number: int, size: int, cluster: GpuCluster, clock: Clock) -> Iterator[TimelineEvent]:
+    """Faults of a server; those of one GPU or link that overlap are one."""
+    faults = [fault for fault in cluster.faults if fault.server == number]
+    struck: dict[tuple[str, GpuRef | LinkRef], list[ClusterFault]] = {}
+    for fault in faults:
+        if fault.link is not None:
+            struck.setdefault(("link_cut", LinkRef(RING, fault.link, size)), []).append(fault)
+        for gpu in range(size):
+            if fault.strikes(number, gpu):
+                struck.setdefault(("dead", GpuRef(RING, gpu)), []).append(fault)
+    for (kind, target), these in struck.items():
+        ends = -math.inf
+        for fault in sorted(these, key=lambda fault: fault.at):
+            if fault.at > ends:
+                if ends > 0:
+                    yield TimelineEvent(clock.cycle(ends), EventAction.CLEAR, kind, target, None, 0)
+                yield TimelineEvent(clock.cycle(fault.at), EventAction.FAULT, kind, target, None, 0)
+            ends = max(ends, fault.ends)
+        if ends != math.inf:
+            yield TimelineEvent(clock.cycle(ends), EventAction.CLEAR, kind, target, None, 0)
 
 
 def _wire_types(server: ClusterServer) -> dict[str, str]:

@@ -51,7 +51,7 @@ def with_faults(given: GpuCluster, draw: random.Random, entry: bool) -> GpuClust
     faults = []
     for number, server in enumerate(given.servers):
         idle = [gpu for gpu in range(0 if entry else 1, len(server.types)) if gpu not in server.busy]
-        for gpu in draw.sample(idle, draw.randint(0, min(2, len(idle)))):
+        for gpu in draw.choices(idle, k=draw.randint(0, 3) if idle else 0):  # one GPU may fail twice at a time
             at = draw.randint(0, 90) + 0.5
             faults.append(ClusterFault(at, draw.choice((at + draw.randint(3, 60), math.inf)), number, gpu=gpu))
         if draw.random() < 0.3:
