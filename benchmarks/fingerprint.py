@@ -25,8 +25,8 @@ from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.campaign.explore.settle import bare, settle
 from ringhil.emulator.campaign.explore.space import Case, Space
-from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.forks import forked
 from ringhil.emulator.judge.findings import FACTS
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run

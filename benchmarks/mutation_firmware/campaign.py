@@ -21,8 +21,8 @@ from benchmarks.mutation_firmware.loading import check, plant
 from benchmarks.mutation_firmware.mutant import ROOT, Mutant
 
 from ringhil.emulator.campaign.pool import LocalPool, Lost
-from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.forks import ForkedError, forked
 from ringhil.emulator.scenario import Scenario, load, load_variants
 
 FINDERS = ("units", "verify", "explore")

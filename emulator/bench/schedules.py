@@ -10,8 +10,8 @@ from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.settle import settle
 from ringhil.emulator.campaign.explore.space import Case, Space
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
-from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.forks import forked
 from ringhil.emulator.judge.outcome import CardOutcome
 from ringhil.emulator.scenario import (
     CountIs,

@@ -1,14 +1,23 @@
 """All servers of a cluster, emulated. They meet only where the scheduler decides: each is played up to that moment."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 
-from ringhil.emulator.cluster.cluster import WHOLE, GpuCluster
-from ringhil.emulator.cluster.emulated_server import Clock, EmulatedServer, scenario_of
+from ringhil.emulator.cluster.cluster import GpuCluster
+from ringhil.emulator.cluster.emulated_server import Clock, scenario_of
 from ringhil.emulator.cluster.fleet import Fleet, FleetError
 from ringhil.emulator.cluster.scheduler import PlacedOn
+from ringhil.emulator.cluster.server_sets import (
+    Asked,
+    FleetMoment,
+    JobBegins,
+    ServersApart,
+    ServerSet,
+    ServersHere,
+    ServerSleeps,
+)
 from ringhil.emulator.cluster.servers import Flags
 from ringhil.emulator.engine.library import Library
 
@@ -47,80 +56,81 @@ def counted_in_all(cluster: GpuCluster) -> float:
 
 
 class EmulatedFleet(Fleet):
-    """Of a cluster that says `until`. Raises FleetError, also later."""
+    """Of a cluster that says `until`, in `jobs` processes, 1: this one. Raises FleetError, also later."""
 
     name = "emulated"
 
-    def __init__(
-        self,
-        cluster: GpuCluster,
-        seed: int,
-        library: Library,
-        on_progress: Callable[[int, int], None] = lambda done, total: None,
-    ) -> None:
+    def __init__(self, cluster: GpuCluster, seed: int, library: Library, *, jobs: int = 1) -> None:
         self._clock = clock = clock_of(cluster)
-        self._servers = list[EmulatedServer]()
-        self._most = max(len(each.types) for each in cluster.servers)
+        self._census, self._faults = cluster.census, cluster.faults
+        everyone = range(len(cluster.servers))
+        jobs = min(jobs, len(everyone))
+        self._set_of = [number % jobs for number in everyone]
+        self._sets = list[ServerSet]()
         try:
-            for number in range(len(cluster.servers)):
-                self._servers.append(EmulatedServer(number, cluster, clock, library, seed))
-                on_progress(number + 1, len(cluster.servers))
+            if jobs == 1:
+                self._sets.append(ServersHere(everyone, cluster, clock, library, seed))
+            else:
+                for first in range(jobs):
+                    self._sets.append(ServersApart(everyone[first::jobs], cluster, clock, library, seed))
+            self._settled = max([each.powered_up() for each in self._sets])
         except BaseException:
             self.close()
             raise
-        self._settled = max(each.settled for each in self._servers)
-        self._census, self._faults = cluster.census, cluster.faults
-        self._down = set[int]()
-        self._where = dict[int, int]()
-        self._at = 0
+        self._counted = np.zeros((len(everyone), max(len(each.types) for each in cluster.servers)), np.bool_)
+        self._over, self._lost = dict[int, int](), list[int]()
+        self._asked = list[Asked]()
+        self._now, self._energy = 0.0, 0
 
     def close(self) -> None:
-        for each in self._servers:
+        for each in self._sets:
             each.close()
 
     def pass_to(self, now: float) -> None:
-        # What ends at this moment, and the census of this moment, are told when the decision is made.
-        cycle = self._clock.cycle(now)
-        self._at = cycle + self._settled
-        for each in self._servers:
-            each.run_to(self._at, due=cycle)
-        self._look_who_is_down(now)
-        for each in self._servers:
-            each.count()
-            if self._faults:
-                each.read_meters(self._at)
+        self._now = now
+        self._play(metered=bool(self._faults))
 
-    def _look_who_is_down(self, now: float) -> None:
+    def _play(self, *, metered: bool) -> None:
+        # What ends at this moment, and the census of this moment, are told when the decision is made.
+        due = self._clock.cycle(self._now)
+        down = frozenset(self._down())
+        for place, servers in enumerate(self._sets):
+            asked = tuple(each for each in self._asked if self._set_of[each[0]] == place)
+            servers.give(FleetMoment(asked, due + self._settled, due, down, metered))
+        self._asked.clear()
+        told = [servers.hear() for servers in self._sets]
+        for each in told:
+            for number, counted in each.counted.items():
+                self._counted[number] = False
+                self._counted[number, list(counted)] = True
+            self._over.update(each.over)
+        self._lost += sorted(job for each in told for job in each.lost)
+        self._energy = sum(each.energy for each in told)
+
+    def _down(self) -> Iterator[int]:
         """A whole server that is out of order doesn't answer when a census is due."""
-        at = math.floor(now / self._census) * self._census
-        down = {each.server for each in self._faults if each.whole and each.at <= at < each.ends}
-        for server in sorted(down ^ self._down):
-            self._servers[server].go_down(server in down)
-        self._down = down
+        at = math.floor(self._now / self._census) * self._census
+        return (fault.server for fault in self._faults if fault.whole and fault.at <= at < fault.ends)
 
     def counted(self) -> Flags:
-        counted = np.zeros((len(self._servers), self._most), np.bool_)
-        for number, each in enumerate(self._servers):
-            counted[number, list(each.counted)] = True
-        return counted
+        return self._counted.copy()
 
     def begin(self, job: int, placed: PlacedOn, share: int, ends: float) -> None:
-        self._where[job] = placed.server
-        self._servers[placed.server].begin(job, placed.gpus, share, WHOLE, self._clock.cycle(ends))
+        self._asked.append((placed.server, JobBegins(job, placed.gpus, share, self._clock.cycle(ends))))
 
     def over(self, job: int) -> bool:
-        return self._servers[self._where[job]].over(job)
+        return job in self._over
 
     def lost(self) -> list[int]:
-        return [job for each in self._servers for job in each.lost(self._at - self._settled)]
+        lost, self._lost = self._lost, []
+        return lost
 
     def had(self, job: int) -> float | None:
-        return self._servers[self._where[job]].had(job) / self._clock.rate
+        return self._over[job] / self._clock.rate
 
     def sleep(self, server: int, asleep: bool) -> None:
-        self._servers[server].sleep(asleep)
+        self._asked.append((server, ServerSleeps(asleep)))
 
     def metered_j(self) -> float | None:
-        for each in self._servers:
-            each.read_meters(self._at)
-        return sum(each.energy for each in self._servers) * self._clock.unit
+        self._play(metered=True)
+        return self._energy * self._clock.unit

@@ -61,6 +61,7 @@ class _Job:
     gpus: tuple[int, ...]
     ends: int
     contexts: dict[int, int] = field(default_factory=dict)  # by GPU, those that are there
+    had: int = 0  # cycles of its GPUs
 
 
 def ignored(answer: Reply) -> None:
@@ -79,7 +80,7 @@ class EmulatedServer:
         self._driver = self._live.cpu.driver
         self.settled = self._live.cpu.config.patience  # cycles in which what is asked is answered
         self._jobs = dict[int, _Job]()
-        self._over, self._lost, self._had = set[int](), dict[int, _Job](), dict[int, int]()
+        self._over, self._lost = dict[int, int](), dict[int, _Job]()
         self._free = {gpu: set(range(1, _TAKEN)) for gpu in range(len(server.types))}
         self._asked = 0
         self._asleep, self._down = True, False
@@ -113,9 +114,10 @@ class EmulatedServer:
             cycle += self.settled
             self._live.run_to(cycle)
 
-    def over(self, job: int) -> bool:
-        """It has come to its end."""
-        return job in self._over
+    def ended(self) -> dict[int, int]:
+        """Jobs that have come to their end, told once, with the cycles that they had of their GPUs, together."""
+        ended, self._over = self._over, {}
+        return ended
 
     def lost(self, cycle: int) -> list[int]:
         """Jobs that have failed, told once: when a GPU of theirs isn't counted, or they should be over."""
@@ -130,10 +132,6 @@ class EmulatedServer:
         for job in told:
             del self._lost[job]
         return told
-
-    def had(self, job: int) -> int:
-        """Cycles that it has had of its GPUs, together."""
-        return self._had.get(job, 0)
 
     def begin(self, job: int, gpus: tuple[int, ...], share: int, whole: int, ends: int) -> None:
         """Make its contexts, and launch them as soon as they are there; `share` of `whole` parts of each GPU."""
@@ -232,7 +230,7 @@ class EmulatedServer:
         if answer.status not in (ResultStatus.DONE, ResultStatus.CANCELLED):
             self._fail(job)
             return
-        self._had[job] = self._had.get(job, 0) + answer.cycles
+        begun.had += answer.cycles
         self._ask(gpu, begun.contexts[gpu], Compute.DESTROY, partial(self._gone, job, gpu))
 
     def _cancel(self, job: int) -> None:
@@ -250,8 +248,9 @@ class EmulatedServer:
             self._finish(job)
 
     def _finish(self, job: int) -> None:
-        if self._jobs.pop(job, None) is not None:
-            self._over.add(job)
+        begun = self._jobs.pop(job, None)
+        if begun is not None:
+            self._over[job] = begun.had
 
     def _look_after(self, job: int) -> None:
         """Its time has come, and nothing is heard: are its contexts still there?"""

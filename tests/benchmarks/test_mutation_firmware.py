@@ -18,7 +18,7 @@ from benchmarks.mutation_firmware.report import Report
 from benchmarks.mutation_firmware.results import Results, ResultsError
 
 import ringhil.firmware.liveness
-from ringhil.emulator.campaign.pool.fork import ForkedError
+from ringhil.emulator.forks import ForkedError
 
 SOURCE = '''
 """Not 1 + 2."""

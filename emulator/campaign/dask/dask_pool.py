@@ -29,8 +29,8 @@ from ringhil.emulator.campaign.dask import ClusterError, on_worker
 from ringhil.emulator.campaign.dask.order import Codec, Order
 from ringhil.emulator.campaign.dask.where import Cluster
 from ringhil.emulator.campaign.pool import Answered, Heard, Lost, Pool
-from ringhil.emulator.campaign.pool.fork import SIGNALS
 from ringhil.emulator.campaign.pool.pool import A, T
+from ringhil.emulator.forks import SIGNALS
 
 SILENCE = 30.0  # seconds without a sign of life; a worker gives one every few
 _LOOK = 0.5  # seconds between two looks at who is there

@@ -22,8 +22,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from ringhil.emulator.campaign.dask import ClusterError
-from ringhil.emulator.campaign.pool.fork import SIGNALS
 from ringhil.emulator.documents import Document, explained
+from ringhil.emulator.forks import SIGNALS
 from ringhil.emulator.scenario import ScenarioError, read_text
 from ringhil.emulator.scenario.yaml.parse import parse
 

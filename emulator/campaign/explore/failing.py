@@ -8,9 +8,9 @@ from pathlib import Path
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.sorts import MOST_FILES
 from ringhil.emulator.campaign.explore.store import Row, StoredCampaign
-from ringhil.emulator.campaign.pool.fork import ForkedError, forked
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import reason_of, write_whole
+from ringhil.emulator.forks import ForkedError, forked
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice

@@ -10,7 +10,7 @@ from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.space import Case
 from ringhil.emulator.campaign.explore.warm import Warm
-from ringhil.emulator.campaign.pool.fork import ForkedError, forked_again
+from ringhil.emulator.forks import ForkedError, forked_again
 
 Numbered = tuple[int, Case]
 

@@ -7,9 +7,9 @@ from ringhil.emulator.campaign.explore.play import Played
 from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.space import Round
 from ringhil.emulator.campaign.explore.warm import PATIENCE, Warm
-from ringhil.emulator.campaign.pool.fork import ForkedError, forked_again
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.forks import ForkedError, forked_again
 from ringhil.emulator.host.work.workload import DataError
 from ringhil.emulator.judge.recovery.bounds import bounds_of
 from ringhil.emulator.judge.run import Run

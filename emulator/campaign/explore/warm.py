@@ -8,8 +8,8 @@ import gc
 from collections.abc import Iterable
 
 from ringhil.emulator.campaign.explore.play import play
-from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.forks import forked
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, TimelineEvent

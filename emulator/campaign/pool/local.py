@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import wait
 
-from ringhil.emulator.campaign.pool.fork import SIGNALS, describe
 from ringhil.emulator.campaign.pool.pool import A, Answered, Heard, Lost, Pool, T
 from ringhil.emulator.campaign.pool.worker import Raised, Worker
+from ringhil.emulator.forks import SIGNALS, describe
 
 _log = logging.getLogger(__name__)
 

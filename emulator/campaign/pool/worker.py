@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
-from ringhil.emulator.campaign.pool.fork import fork
+from ringhil.emulator.forks import fork
 
 T = TypeVar("T", bound=Hashable)
 Work = Callable[[Any], Any]

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost, Pool
-from ringhil.emulator.campaign.pool.fork import SIGNALS, ForkedError, forked
 from ringhil.emulator.campaign.verify.evidence import Evidence
 from ringhil.emulator.campaign.verify.excused import excused
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.report import Unplayed, VerifyReport
 from ringhil.emulator.campaign.verify.tasks import LOAD, Loaded, Task, TaskPlayer
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
+from ringhil.emulator.forks import SIGNALS, ForkedError, forked
 from ringhil.emulator.judge.known import KnownFailures
 
 Progress = Callable[[int, int], None]

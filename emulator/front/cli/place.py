@@ -27,7 +27,7 @@ from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import FILE, WholeNumber, json_option, seed_option
+from ringhil.emulator.front.cli.options import FILE, WholeNumber, jobs_option, json_option, processors, seed_option
 from ringhil.emulator.front.cli.place_fleet import FLEETS, fleet_of, fleets, with_end
 from ringhil.emulator.front.cli.place_page import PlaceView, filled_view, page, run_view
 from ringhil.emulator.front.cli.place_tables import (
@@ -68,6 +68,7 @@ Run = TypeVar("Run")
     type=click.Choice(FLEETS),
     help="Emulate the servers, with meters, or keep a table.  [default: emulated, where that takes about a minute]",
 )
+@jobs_option
 @click.option("--no-sleep", "awake", is_flag=True, help="Nothing goes into low power or to sleep.")
 @click.option("--order", metavar="TASK", help="Explain the order of the servers for this task, and end.")
 @seed_option
@@ -100,6 +101,7 @@ def command(
     names: tuple[str, ...],
     wanted: str | None,
     awake: bool,
+    jobs: int | None,
     order: str | None,
     seed: int | None,
     seeds: int,
@@ -116,10 +118,19 @@ def command(
     """
     if (kind is None) != (written is None):
         raise click.UsageError("--import and -o go together: --import openb NODES.csv PODS.csv -o CLUSTER.yaml")
-    others = {"--policy": names, "--fleet": wanted, "--no-sleep": awake, "--csv": folder, "--html": html}
+    others = {
+        "--policy": names,
+        "--fleet": wanted,
+        "--jobs": jobs,
+        "--no-sleep": awake,
+        "--csv": folder,
+        "--html": html,
+    }
     if kind is not None and written is not None:
         _alone("--import", {**others, "--order": order, "--seed": seed})
         return _convert(kind, files, written, as_json)
+    if wanted == TABLE:
+        _alone("--fleet table", {"--jobs": jobs})
     if order is not None:
         _alone("--order", {"--fleet emulated": wanted == EmulatedFleet.name, "--csv": folder, "--html": html})
     if len(files) != 1:
@@ -152,7 +163,7 @@ def command(
             passed_over = _passed_over(cluster)
             cluster = with_end(cluster, policies, chosen)  # energy is counted to the same moment for all
             fleet = fleet_of(cluster, wanted, seeds)
-            compared = _timed(cluster, _play(cluster, policies, chosen, fleet), first)
+            compared = _timed(cluster, _play(cluster, policies, chosen, fleet, jobs or processors()), first)
     if folder is not None:
         _write(folder, compared.curves(), compared.placements())
     if html is not None:
@@ -267,9 +278,9 @@ def _export(file: Path, written: Path) -> int:
 
 
 def _play(
-    cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int], fleet: str
+    cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int], fleet: str, jobs: int
 ) -> dict[str, dict[int, PlacementRun]]:
-    with fleets(fleet) as made:
+    with fleets(fleet, jobs) as made:
 
         def run(policy: type[PlacementPolicy], seed: int, what: str) -> PlacementRun:
             given = cluster.with_failures(seed)

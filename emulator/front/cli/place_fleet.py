@@ -36,8 +36,8 @@ def fleet_of(cluster: GpuCluster, wanted: str | None, seeds: int) -> str:
 
 
 @contextmanager
-def fleets(name: str) -> Iterator[Callable[[GpuCluster, int], Fleet]]:
-    """Makes fleets for a cluster with an end and a seed."""
+def fleets(name: str, jobs: int) -> Iterator[Callable[[GpuCluster, int], Fleet]]:
+    """Makes fleets for a cluster with an end and a seed; emulated ones in so many processes."""
     if name == TableFleet.name:
         yield lambda cluster, seed: TableFleet(cluster)
         return
@@ -45,7 +45,7 @@ def fleets(name: str) -> Iterator[Callable[[GpuCluster, int], Fleet]]:
         library = cells_library(progress=progress)
 
     def made(cluster: GpuCluster, seed: int) -> Fleet:
-        with terminal.counting("powering up: servers") as on_progress:
-            return EmulatedFleet(cluster, seed, library, on_progress)
+        with terminal.working("powering up the servers"):
+            return EmulatedFleet(cluster, seed, library, jobs=jobs)
 
     yield made

@@ -1,8 +1,11 @@
 """The emulated fleet: the same placements as the table's, and energy read from meters in place of the table's watts."""
 
 import math
+import os
 import random
+import signal
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,7 @@ from ringhil.emulator.cluster.cluster import (
     TypePower,
 )
 from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
+from ringhil.emulator.cluster.fleet import FleetError
 from ringhil.emulator.cluster.play import PlacementRun, play
 from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.engine.library import Library
@@ -64,9 +68,14 @@ def with_faults(given: GpuCluster, draw: random.Random, entry: bool) -> GpuClust
     return replace(given, until=240.0, census=10.0, faults=tuple(faults))
 
 
-def played(given: GpuCluster, policy: str, library: Library) -> PlacementRun:
+def children() -> set[int]:
+    """Of this process."""
+    return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
+def played(given: GpuCluster, policy: str, library: Library, jobs: int = 1) -> PlacementRun:
     """On the emulated fleet."""
-    with EmulatedFleet(given, given.seed, library) as fleet:
+    with EmulatedFleet(given, given.seed, library, jobs=jobs) as fleet:
         return play(given, POLICIES[policy], given.seed, fleet=fleet)
 
 
@@ -100,6 +109,31 @@ def test_both_fleets_lose_and_repeat_the_same_tasks(seed: int, library: Library)
     table, emulated = play(given, POLICIES["pack-first"], given.seed), played(given, "pack-first", library)
     assert emulated.tasks == table.tasks
     assert emulated.curve == table.curve
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_same_in_however_many_processes(seed: int, library: Library) -> None:
+    draw = random.Random(seed)
+    given = with_faults(random_cluster(draw), draw, entry=True)
+    here = played(given, "fgd", library)
+    for jobs in (2, 4):
+        apart = played(given, "fgd", library, jobs)
+        assert apart == here
+        assert [each.had for each in apart.tasks.values()] == [each.had for each in here.tasks.values()]
+
+
+def test_a_process_that_is_killed_is_named_and_takes_the_others_with_it(library: Library) -> None:
+    servers = [ClusterServer(f"s{n}", ("T4",) * 2, frozenset(), 32_000, 1 << 20, 0.0, None) for n in range(3)]
+    task = ClusterTask("t", TaskNeeds(1, WHOLE, 0, 0, ()), 1.0, 20.0)
+    given = GpuCluster("killed", 0, 30.0, POWER, tuple(servers), (task,), None)
+    before = children()
+    with EmulatedFleet(given, 0, library, jobs=3) as fleet:
+        ours = sorted(children() - before)
+        assert len(ours) == 3
+        os.kill(ours[1], signal.SIGKILL)
+        with pytest.raises(FleetError, match=r"^the process of some servers was ended by SIGKILL"):
+            play(given, POLICIES["pack-first"], 0, fleet=fleet)
+    assert not children() & {*ours}
 
 
 def test_a_fraction_has_its_share_of_a_gpu(library: Library) -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from ringhil.emulator.campaign.explore.warm import Warm
-from ringhil.emulator.campaign.pool.fork import forked
 from ringhil.emulator.engine.library import Library
+from ringhil.emulator.forks import forked
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.scenario import TimelineEvent, loads
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from tests.command import ringhil, started
 from tests.protocol.c.library import INCLUDE, SOURCES, compile_c
 
-from ringhil.emulator.campaign.pool.fork import fork, forked
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.debug.replaying import RunReplay
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.events.server import FirmwareLost
+from ringhil.emulator.forks import fork, forked
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.alone.servers import TWO, boot_of
 from ringhil.emulator.loop.library import firmware_in

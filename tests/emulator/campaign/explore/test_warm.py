@@ -18,7 +18,7 @@ from ringhil.emulator.campaign.explore.play import Played, play
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
 from ringhil.emulator.campaign.explore.space import Case, Round, Space
 from ringhil.emulator.campaign.explore.warm import Warm
-from ringhil.emulator.campaign.pool.fork import ForkedError, forked
+from ringhil.emulator.forks import ForkedError, forked
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import FAULTS, Scenario, TimelineEvent, loads

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.processes import alive
 
 from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost
-from ringhil.emulator.campaign.pool.fork import forked
+from ringhil.emulator.forks import forked
 
 Task = tuple[int, str]  # a number, and what becomes of it: ok, raise, die, sleep, nap
 WORD = st.sampled_from(["ok", "ok", "ok", "raise", "die"])
