@@ -34,6 +34,7 @@ MOST_TASKS = _TAKEN - 1  # of one GPU
 _KEY = 0x5C4ED  # of all of these
 _TURN = 1.0  # seconds that all tasks of a GPU have in a round, if they fill it
 _SHORTEST_SLICE = 16  # cycles
+_LONGEST_LAUNCH = 0xFFFFFFFF  # cycles; no run is so long
 _PATIENT = 8  # times that an answer is waited for
 
 
@@ -219,7 +220,7 @@ class EmulatedServer:
         if not answer.done:
             self._fail(job)
             return
-        lasts = max(1, begun.ends - self._live.kernel.now)
+        lasts = min(max(1, begun.ends - self._live.kernel.now), _LONGEST_LAUNCH)
         over = partial(self._launched, job, gpu)
         self._ask(gpu, begun.contexts[gpu], Compute.LAUNCH, over, amount=lasts, counts=False)
 

@@ -162,7 +162,7 @@ def command(
             _check_timed(files[0], cluster)
             passed_over = _passed_over(cluster)
             cluster = with_end(cluster, policies, chosen)  # energy is counted to the same moment for all
-            fleet = fleet_of(cluster, wanted, seeds)
+            fleet = fleet_of(cluster, wanted, seeds * len(policies))
             compared = _timed(cluster, _play(cluster, policies, chosen, fleet, jobs or processors()), first)
     if folder is not None:
         _write(folder, compared.curves(), compared.placements())

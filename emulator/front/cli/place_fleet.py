@@ -23,15 +23,15 @@ def with_end(cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], se
     return replace(cluster, until=max(ends))
 
 
-def fleet_of(cluster: GpuCluster, wanted: str | None, seeds: int) -> str:
-    """The one that is wanted, or else the emulated one for what can be emulated within about a minute, with all
-    seeds. Raises FleetError."""
+def fleet_of(cluster: GpuCluster, wanted: str | None, runs: int) -> str:
+    """The one that is wanted, or else the emulated one for what can be emulated within about a minute, with so
+    many runs. Raises FleetError."""
     problem = None if wanted == TableFleet.name else misfit(cluster)
     if wanted == EmulatedFleet.name and problem is not None:
         raise problem
     if wanted is not None:
         return wanted
-    large = problem is not None or seeds * counted_in_all(cluster) > MOST_COUNTED
+    large = problem is not None or runs * counted_in_all(cluster) > MOST_COUNTED
     return TableFleet.name if large else EmulatedFleet.name
 
 

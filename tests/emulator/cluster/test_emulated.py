@@ -46,7 +46,8 @@ def random_cluster(draw: random.Random) -> GpuCluster:
         share = draw.choice((WHOLE, WHOLE, 500, 250, 100))
         gpus = draw.randint(0, most) if share == WHOLE else 1
         needs = TaskNeeds(gpus, share, draw.choice((0, 1000, 8000)), 0, ())
-        tasks.append(ClusterTask(f"t{number}", needs, float(draw.randint(0, 20)), float(draw.randint(1, 30))))
+        lasts = draw.choice((1e8, *range(1, 30)))  # the first one is longer than a launch can be
+        tasks.append(ClusterTask(f"t{number}", needs, float(draw.randint(0, 20)), float(lasts)))
     return GpuCluster("random", draw.randint(0, 99), 120.0, POWER, tuple(servers), tuple(tasks), None, 40.0)
 
 
