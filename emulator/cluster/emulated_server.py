@@ -86,7 +86,7 @@ class EmulatedServer:
         self._asked = 0
         self._asleep, self._down = True, False
         self._known = set[int]()
-        self._meters, self._before = dict[int, int](), dict[int, int]()
+        self._meters = dict[int, int]()
         self._live.start()
         self._outages = [each for each in cluster.faults if each.server == number and each.whole]
         for outage in self._outages:
@@ -192,7 +192,7 @@ class EmulatedServer:
     @property
     def energy(self) -> int:
         """Units that its meters had counted when they were read last."""
-        return sum(self._before.values()) + sum(self._meters.values())
+        return sum(self._meters.values())
 
     def close(self) -> None:
         """Free its models."""
@@ -205,9 +205,6 @@ class EmulatedServer:
 
     def _metered(self, gpu: int, answer: Reply) -> None:
         if answer.done:
-            last = self._meters.get(gpu, 0)
-            if answer.digest < last:  # it was off and begins anew
-                self._before[gpu] = self._before.get(gpu, 0) + last
             self._meters[gpu] = answer.digest
         elif answer.status is AckStatus.NO_CONTEXT:  # it was gone for so short a time that no census has seen it
             self._manage(gpu)

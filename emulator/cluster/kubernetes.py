@@ -377,17 +377,17 @@ def _tasks(path: Path, pods: Sequence[tuple[str, _Pod]], nodes: Sequence[tuple[s
 
 def _needs(path: Path, where: str, pod: _Pod) -> TaskNeeds:
     spec, annotations = pod.spec, pod.metadata.annotations
-    beside = Counter[str]()  # containers that run at the same time
+    beside = defaultdict[str, Fraction](Fraction)  # containers that run at the same time
     most = dict[str, Fraction]()
     for container in spec.initContainers:
         for name, amount in container.needs.items():
             if container.restartPolicy == "Always":
-                beside[name] += amount  # type: ignore[assignment]
+                beside[name] += amount
             most[name] = max(most.get(name, Fraction(0)), amount)
     for container in spec.containers:
         for name, amount in container.needs.items():
-            beside[name] += amount  # type: ignore[assignment]
-    whole = {name: max(Fraction(beside[name]), most.get(name, Fraction(0))) for name in (*beside, *most)}
+            beside[name] += amount
+    whole = {name: max(beside[name], most.get(name, Fraction(0))) for name in (*beside, *most)}
     for name, amount in spec.overhead.items():
         whole[name] = whole.get(name, Fraction(0)) + amount
     count, milli = annotations.get(_GPUS[-1]), annotations.get(_SHARE)

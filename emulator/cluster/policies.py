@@ -1,5 +1,6 @@
 """The policies by name. Scores are cut to whole numbers where the published ones are: that makes ties, which matter."""
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,8 +69,9 @@ class _Scored(PlacementPolicy):
     def keys(self, servers: Servers, needs: TaskNeeds) -> Keys:
         return (-self.scores(servers, needs),)
 
+    @abstractmethod
     def scores(self, servers: Servers, needs: TaskNeeds) -> Scores:
-        raise NotImplementedError
+        """Of each of the servers, all of which fit."""
 
 
 class BestFit(_Scored):
@@ -128,13 +130,13 @@ class _Looking(PlacementPolicy):
         super().__init__(workload, random)
         self._seen: tuple[Servers, Rows] | None = None  # servers that were judged last, and the best GPU of each
 
+    @abstractmethod
     def cost(self, servers: Servers) -> Figures:
         """What the task is to make as little more of as it can."""
-        raise NotImplementedError
 
+    @abstractmethod
     def score(self, less: Figures) -> Scores:
         """For so much less of it."""
-        raise NotImplementedError
 
     def keys(self, servers: Servers, needs: TaskNeeds) -> Keys:
         before = self.cost(servers)

@@ -112,6 +112,19 @@ def test_both_fleets_lose_and_repeat_the_same_tasks(seed: int, library: Library)
     assert emulated.curve == table.curve
 
 
+def test_an_outage_that_no_census_sees_costs_the_tasks_of_a_server(library: Library) -> None:
+    """Also one that has processors only. What meters had counted before is not forgotten."""
+    server = ClusterServer("s", ("T4", "T4"), frozenset(), 32_000, 1 << 20, 0.0, None)
+    tasks = tuple(ClusterTask(f"t{gpus}", TaskNeeds(gpus, WHOLE, 1000, 0, ()), 0.0, 100.0) for gpus in (0, 1))
+    given = GpuCluster("outage", 0, 300.0, POWER, (server,), tasks, None, 10.0, faults=(ClusterFault(82.0, 86.0, 0),))
+    table, emulated = play(given, POLICIES["pack-first"], 0), played(given, "pack-first", library)
+    assert emulated.tasks == table.tasks
+    assert [each.tries for each in emulated.tasks.values()] == [2, 2]
+    # GPU 0 ran for 82 seconds, and from 100 to 200 once more; then the server slept.
+    of = POWER["T4"]
+    assert emulated.energy_j == pytest.approx(182 * of.task + (18 + 200) * of.low + 200 * of.off, rel=0.02)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_the_same_in_however_many_processes(seed: int, library: Library) -> None:
     draw = random.Random(seed)
