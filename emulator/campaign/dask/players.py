@@ -23,6 +23,8 @@ from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.scenario import Scenario, dumps
 
+_TRIES = 20  # one run that is lost ends the sweep, and may be hours long
+
 
 def explorers(
     where: str,
@@ -67,4 +69,4 @@ def placers(
     """Who plays the runs of a cluster for `place`, by policies of ours. Raises ClusterError."""
     sent, firmware = SentRtl.of(library, None), NamedFirmware((), {})
     order = Order(Facts.here(), sent, firmware, "place", campaign_of(cluster), where == LOCAL)
-    return DaskPool(connect(where, jobs, refused), order, RunCodec())
+    return DaskPool(connect(where, jobs, refused), order, RunCodec(), tries=_TRIES)

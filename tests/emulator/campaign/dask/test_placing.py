@@ -68,7 +68,7 @@ def test_code_of_your_own_stays_here(tmp_path: Path) -> None:
 def test_a_sweep_outlives_ten_kills_of_workers(tmp_path: Path) -> None:
     """None of its runs is lost, and none is counted twice."""
     words = ("place", EXAMPLES / "openb" / "cluster.yaml", "--policy", "random", "--policy", "pwr", "--fleet", "table")
-    words = (*words, "--load", 0.5, "--load", 1, "--load", 1.3, "--seeds", 80, "--json", "--csv")
+    words = (*words, "--load", 0.5, "--load", 1, "--load", 1.3, "--seeds", 60, "--json", "--csv")
     here, draw = ringhil(*words, tmp_path / "here"), random.Random(1)
     with machines(tmp_path) as two:
         nannies = [two.worker("one"), two.worker("two")]
