@@ -1,9 +1,11 @@
 """Each command of docs/tutorials/, run in an empty folder in the order of its page, prints what the page shows."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
+from .command import ringhil
 from .tutorials import FOLDER, Command, agrees, play, steps
 
 
@@ -48,3 +50,17 @@ def test_each_page_has_a_test_and_commands() -> None:
 )
 def test_what_is_shown_is_compared_line_by_line(shown: str, said: str, same: bool) -> None:
     assert agrees(shown, said) == same
+
+
+CLUSTERS = Path(__file__).resolve().parents[1] / "docs" / "howto" / "cluster.md"
+SHIPPED = [
+    step
+    for step in steps(CLUSTERS.read_text())
+    if isinstance(step, Command) and step.shown and step.words.startswith(".venv/bin/ringhil place examples/")
+]
+
+
+@pytest.mark.parametrize("command", SHIPPED, ids=range(len(SHIPPED)))
+def test_comparisons_of_policies_print_what_the_page_shows(command: Command) -> None:
+    done = ringhil(*shlex.split(command.words)[1:], cwd=CLUSTERS.parents[2])
+    assert agrees(command.shown, done.stdout), done.stdout
