@@ -32,7 +32,11 @@ _PORT = re.compile(r"\b(input|output)\s+(?:logic|wire|reg|var)?\s*(\[[^\]]*\])?\
 def sources(rtl: Path) -> tuple[Path, ...]:
     """The source files of a directory, the package of constants first: theirs, else ours. Raises BuildError."""
     if not rtl.is_dir():
-        raise BuildError(f"{rtl}: no such directory" if not rtl.exists() else f"{rtl}: not a directory")
+        raise BuildError(
+            f"{rtl}: no such directory; needed is one with the SystemVerilog of a node"
+            if not rtl.exists()
+            else f"{rtl}: not a directory"
+        )
     files = sorted((f for f in rtl.iterdir() if f.suffix in _SUFFIXES and f.is_file()), key=lambda f: f.name)
     if not files:
         raise BuildError(f"{rtl}: no SystemVerilog files (*.sv, *.v) found")

@@ -160,6 +160,22 @@ class GpuCluster:
         """Of all servers."""
         return sum(len(server.types) for server in self.servers)
 
+    def at_load(self, load: float) -> "GpuCluster":
+        """The same tasks with so many times as many in a second: all moments of the file, also `until` and those of
+        faults, are divided by `load`, and nothing lasts longer or shorter. Of what is filled: the `load` that is asked
+        for."""
+        if self.saturation is not None:
+            return replace(self, saturation=replace(self.saturation, load=load))
+        return replace(
+            self,
+            until=None if self.until is None else self.until / load,
+            tasks=tuple(replace(task, at=task.at / load) for task in self.tasks),
+            faults=tuple(
+                replace(fault, at=fault.at / load, ends=fault.at / load + (fault.ends - fault.at))
+                for fault in self.faults
+            ),
+        )
+
     def with_failures(self, seed: int) -> "GpuCluster":
         """The same with GPUs that fail for good: `failing` percent of those that nobody has taken, one at least, each
         at a moment before `until` that the seed draws."""

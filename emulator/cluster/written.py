@@ -137,8 +137,12 @@ class ExpectedOfPolicy(Part):
     lost: Bound | None = Field(None, description="tries at most that were lost with what they ran on")
     awake: Bound | None = Field(None, description="servers at most that are awake, on average up to `until`")
     wake_ups: Bound | None = Field(None, description="how often at most a server was woken")
-    fragments: Bound | None = Field(None, description="percent at most of what is free; of a run, on average")
-    allocated: Bound | None = Field(None, description="with `saturate`: percent at least of all GPUs, in the end")
+    fragments: float | None = Field(
+        None, ge=0, le=99.99, description="percent at most of what is free; of a run, on average"
+    )
+    allocated: float | None = Field(
+        None, gt=0, le=100, description="with `saturate`: percent at least of all GPUs, in the end"
+    )
     power: Bound | None = Field(None, description="with `saturate`: kW at most, in the end")
 
 

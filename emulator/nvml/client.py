@@ -21,7 +21,7 @@ from ringhil.emulator.nvml.messages import (
 _PATIENCE = 20.0  # seconds
 _LONGEST = 4096
 _WHY = {
-    Status.NOT_FOUND: "there is no such application",
+    Status.NOT_FOUND: "there is no such application; allowed are those of the served file",
     Status.NO_PERMISSION: "not for a process of another user, or one that is in another application or group",
     Status.LIB_RM_VERSION_MISMATCH: "the server is of another version",
 }

@@ -6,7 +6,8 @@ while the answers of the other travel; with one, no task waits behind another wh
 
 A worker that is gone, or silent for `SILENCE` seconds, gets nothing more, and what it had is done by others, each task
 by itself. A task by itself whose worker is lost as well is done once more, on a worker that has nothing else; when that
-one is lost, too, the task is. What a worker answers after it was taken for lost is not heard.
+one is lost, too, the task is, unless it has more `tries`. What a worker answers after it was taken for lost is not
+heard.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ SILENCE = 30.0  # seconds without a sign of life; a worker gives one every few
 _LOOK = 0.5  # seconds between two looks at who is there
 _ANSWER = 10.0  # seconds for an answer to what costs nothing
 _NO_SCHEDULER = 15.0  # seconds without one
-LOST = "the worker that played it was lost, twice"
+LOST = "the worker that played it was lost, {}"
 
 _log = logging.getLogger(__name__)
 _Batch = list[tuple[int, T]]
@@ -79,10 +80,11 @@ class _Flight(Generic[T]):
 
 
 class DaskPool(Pool[T, A]):
-    """Plays `order` on a cluster, which is closed with it. Raises ClusterError when nobody can be found to play."""
+    """Plays `order` on a cluster, which is closed with it. `tries`: a task that has cost so many workers is lost.
+    Raises ClusterError when nobody can be found to play."""
 
-    def __init__(self, cluster: Cluster, order: Order, codec: Codec[T, A], ahead: int = 1) -> None:
-        self._cluster, self._order, self._codec, self._ahead = cluster, order, codec, ahead
+    def __init__(self, cluster: Cluster, order: Order, codec: Codec[T, A], ahead: int = 1, *, tries: int = 2) -> None:
+        self._cluster, self._order, self._codec, self._ahead, self._tries = cluster, order, codec, ahead, tries
         self._token = uuid.uuid4().hex
         self._numbers, self._keys = itertools.count(), itertools.count()
         self._members: dict[str, _Member] = {}
@@ -269,8 +271,8 @@ class DaskPool(Pool[T, A]):
         if len(flight.tasks) == 1:
             ((number, task),) = flight.tasks.items()
             self._died[number] += 1
-            if self._died[number] > 1 and flight.alone:
-                return [Lost(task, LOST)]
+            if self._died[number] >= self._tries and flight.alone:
+                return [Lost(task, LOST.format("twice" if self._tries == 2 else f"{self._tries} times"))]
         self._waiting.extendleft([one] for one in reversed(flight.tasks.items()))
         return []
 

@@ -118,8 +118,8 @@ class NamedFirmware:
 
 @dataclass(frozen=True)
 class Order:
-    """`kind`: explore or verify; `campaign`: JSON of that kind. `lanes`: batches that are played at a time. `shared`:
-    the worker is on this machine and finds its files."""
+    """`kind`: explore, place or verify; `campaign`: JSON of that kind. `lanes`: batches that are played at a time.
+    `shared`: the worker is on this machine and finds its files."""
 
     facts: Facts
     rtl: SentRtl

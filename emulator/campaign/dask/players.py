@@ -1,4 +1,4 @@
-"""Pools on a cluster, for the two kinds of campaign."""
+"""Pools on a cluster, for each kind of campaign."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,17 +8,22 @@ from ringhil.emulator.campaign.dask import ClusterError
 from ringhil.emulator.campaign.dask.dask_pool import DaskPool
 from ringhil.emulator.campaign.dask.exploring import CaseCodec, ExploreCampaign
 from ringhil.emulator.campaign.dask.order import Facts, NamedFirmware, Order, SentRtl
+from ringhil.emulator.campaign.dask.placing import RunCodec, campaign_of
 from ringhil.emulator.campaign.dask.verifying import NOT_SENT, TaskCodec, VerifyCampaign
 from ringhil.emulator.campaign.dask.where import LOCAL, connect
 from ringhil.emulator.campaign.explore.explorer import Conditions, Players
 from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.space import Round
+from ringhil.emulator.campaign.place import PlaceRun, RunResult
 from ringhil.emulator.campaign.verify.run import VerifyPlan
 from ringhil.emulator.campaign.verify.tasks import Loaded, Task
 from ringhil.emulator.campaign.verify.verdict import Verdict
+from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.scenario import Scenario, dumps
+
+_TRIES = 20  # one run that is lost ends the sweep, and may be hours long
 
 
 def explorers(
@@ -56,3 +61,12 @@ def verifiers(
     sent, firmware = SentRtl.of(player.library, rtl, top), NamedFirmware.of(player.replay.firmware)
     order = Order(Facts.here(), sent, firmware, "verify", campaign.to_json(), where == LOCAL)
     return DaskPool(connect(where, plan.jobs, refused), order, TaskCodec(player.evidence))
+
+
+def placers(
+    where: str, cluster: GpuCluster, library: Library, jobs: int, refused: Callable[[str], None] = lambda line: None
+) -> DaskPool[PlaceRun, RunResult | str]:
+    """Who plays the runs of a cluster for `place`, by policies of ours. Raises ClusterError."""
+    sent, firmware = SentRtl.of(library, None), NamedFirmware((), {})
+    order = Order(Facts.here(), sent, firmware, "place", campaign_of(cluster), where == LOCAL)
+    return DaskPool(connect(where, jobs, refused), order, RunCodec(), tries=_TRIES)

@@ -27,14 +27,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.campaign.dask import exploring, verifying
+from ringhil.emulator.campaign.dask import exploring, placing, verifying
 from ringhil.emulator.campaign.dask.order import Crew, Facts, Order, Refused
 from ringhil.emulator.campaign.pool import LocalPool, Lost
 
 IDLE = 300.0  # seconds without a batch after which whoever ordered it is taken for gone
 _LOOK = 0.02  # seconds after which a message is seen while cases are played
 _WATCH = 0.5  # seconds after which the end of the worker is seen while the server settles
-_KINDS = {"explore": exploring.crew, "verify": verifying.crew}
+_KINDS = {"explore": exploring.crew, "place": placing.crew, "verify": verifying.crew}
 
 _Given = tuple[int, str]
 

@@ -1,6 +1,7 @@
 """Failing cases as files: each a scenario that fails by itself, and the smallest one of each kind of failure."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,13 @@ class Failing:
     shrunk: Path | None = None
     recording: Path | None = None
 
+    @property
+    def smallest(self) -> str | None:
+        """The command that replays `shrunk`, with the same RTL and firmware."""
+        if self.shrunk is None:
+            return None
+        return self.command.replace(shlex.quote(str(self.file)), shlex.quote(str(self.shrunk)), 1)
+
 
 def scenario_of(campaign: StoredCampaign, row: Row) -> Scenario:
     """The scenario that gives the outcome of a case, whoever runs it."""
@@ -50,7 +58,7 @@ def write_cases(folder: Path, campaign: StoredCampaign, rows: Iterable[Row], opt
         if len(written) == MOST_FILES:
             break
         file = folder / f"case-{row.number:07}-{_slug(row.key)}.yaml"
-        command = f"ringhil run {file}{options}"
+        command = f"ringhil run {shlex.quote(str(file))}{options}"
         lines = [row.key, f"{row.result.verdict}: {row.result.violated or ''}", *row.result.failures]
         lines += [*(f"{name}: {value}" for name, value in campaign.hashes.items()), f"Replay: {command}"]
         comment = "".join(f"# {' '.join(line.split())}\n" for line in lines)

@@ -69,7 +69,7 @@ def _failed(case: ElementTree.Element, each: dict[str, Any], document: dict[str,
     lines = [f"{number:,} of {each['cases']:,} cases"]
     for row in shown:
         lines += [f"{row['verdict']}: {row['key']}", *(f"  {text}" for text in row["failures"])]
-        lines += [f"  {word}: {row[key]}" for word, key in (("replay", "replay"), ("smallest", "shrunk")) if row[key]]
+        lines += [f"  {word}: {row[word]}" for word in ("replay", "smallest") if row[word]]
     if len(shown) < number:
         lines.append(f"and {number - len(shown):,} more; `ringhil explore query` shows them")
     message = f"{lines[0]} have failed: {'; '.join(sorts) or 'see the store'}"

@@ -1,4 +1,4 @@
-"""`--cluster` of explore and verify. Dask is loaded when somebody asks for it."""
+"""`--cluster` of explore, place and verify. Dask is loaded when somebody asks for it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,8 +8,11 @@ import click
 
 from ringhil.emulator.campaign.dask.where import LOCAL, check
 from ringhil.emulator.campaign.explore.explorer import Conditions, Players
+from ringhil.emulator.campaign.place import PlaceRun, RunResult
+from ringhil.emulator.campaign.pool import Pool
 from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport, run_all
 from ringhil.emulator.campaign.verify.run import Progress
+from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.loop.loading import is_board
 
@@ -46,6 +49,13 @@ def verify(where: str, plan: VerifyPlan, on_progress: Progress) -> VerifyReport:
 
     pool = players.verifiers(where, plan, _told)
     return run_all(replace(plan, jobs=pool.lanes), on_progress, pool)
+
+
+def placers(where: str, cluster: GpuCluster, library: Library, jobs: int) -> Pool[PlaceRun, RunResult | str]:
+    """Who plays the runs of `ringhil place`. Raises ClusterError."""
+    from ringhil.emulator.campaign.dask import players
+
+    return players.placers(where, cluster, library, jobs, _told)
 
 
 def _told(line: str) -> None:

@@ -53,8 +53,8 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
             console.print(f"  replay: {escape(case['replay'])}", soft_wrap=True)
         if case["recording"]:
             console.print(f"  recorded: ringhil step {escape(case['recording'])}", soft_wrap=True)
-        if case["shrunk"]:
-            console.print(f"  smallest: ringhil run {escape(case['shrunk'])}", soft_wrap=True)
+        if case["smallest"]:
+            console.print(f"  smallest: {escape(case['smallest'])}", soft_wrap=True)
     if len(ways) > _MOST_SHOWN:
         console.print(f"and {len(ways) - _MOST_SHOWN:,} more ways; --json has them all")
     if failed > len(ways[:_MOST_SHOWN]):

@@ -47,7 +47,8 @@ def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
         with explained():
             why = unheard(socket)
         if why is not None:
-            click.echo(f"ringhil: {socket}: nobody listens there yet: {why}", err=True)
+            told = f"; {words[0]} is started all the same" if words else ""
+            click.echo(f"ringhil: {socket}: nobody listens there yet: {why}{told}", err=True)
     if not words:
         for key, value in settings.items():
             click.echo(f"export {key}={shlex.quote(value)}")

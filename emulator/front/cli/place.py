@@ -4,15 +4,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
+from ringhil.emulator.campaign.place import PlaceRun, RunResult
 from ringhil.emulator.cluster.choice import policies_named
-from ringhil.emulator.cluster.cluster import GpuCluster, Saturation
+from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.cluster.convert import cluster_text, imported_texts
 from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
 from ringhil.emulator.cluster.figures import FILLED, RUN, Figure
@@ -21,20 +23,32 @@ from ringhil.emulator.cluster.play import Decision, PlacementRun, play
 from ringhil.emulator.cluster.policies import DEFAULT
 from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.read import load_cluster
-from ringhil.emulator.cluster.saturate import Saturated, saturate
+from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.slurm import imported_sacct
 from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stream
-from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import FILE, WholeNumber, jobs_option, json_option, processors, seed_option
-from ringhil.emulator.front.cli.place_fleet import FLEETS, fleet_of, fleets, with_end
+from ringhil.emulator.front.cli.options import (
+    FILE,
+    Seconds,
+    WholeNumber,
+    jobs_option,
+    json_option,
+    processors,
+    seed_option,
+)
+from ringhil.emulator.front.cli.place_fleet import FLEETS, RunPlayers, fleet_of
 from ringhil.emulator.front.cli.place_page import PlaceView, filled_view, page, run_view
 from ringhil.emulator.front.cli.place_tables import (
+    ByLoad,
+    Played,
+    by_load,
     curves,
     decision_json,
     document,
     filled_json,
+    heads,
     placements,
     rows,
     run_json,
@@ -50,7 +64,14 @@ from ringhil.emulator.scenario import ScenarioError
 TABLE = "table"
 _IMPORTS = {"openb": 2, "sacct": 1, "kubernetes": 1}  # how many files each takes
 _WHY = {"without_end": "left out, without a start or an end", "after_until": "never come, after 'until'"}
-Run = TypeVar("Run")
+
+
+class _Load(Seconds):
+    """How many times as much comes as the file says; as `saturate` takes it."""
+
+    def __init__(self) -> None:
+        super().__init__(0.01, 100)
+        self._allowed = "a load from 0.01 to 100"
 
 
 @click.command("place")
@@ -68,7 +89,16 @@ Run = TypeVar("Run")
     type=click.Choice(FLEETS),
     help="Emulate the servers, with meters, or keep a table.  [default: emulated, where that takes about a minute]",
 )
+@click.option(
+    "--load",
+    "loads",
+    type=_Load(),
+    multiple=True,
+    metavar="LOAD",
+    help="Play the file at this load: its moments divided by it, or the load of `saturate`; may be repeated.",
+)
 @jobs_option
+@dask.option
 @click.option("--no-sleep", "awake", is_flag=True, help="Nothing goes into low power or to sleep.")
 @click.option("--order", metavar="TASK", help="Explain the order of the servers for this task, and end.")
 @seed_option
@@ -100,8 +130,10 @@ def command(
     files: tuple[Path, ...],
     names: tuple[str, ...],
     wanted: str | None,
+    loads: tuple[float, ...],
     awake: bool,
     jobs: int | None,
+    cluster: str | None,
     order: str | None,
     seed: int | None,
     seeds: int,
@@ -121,7 +153,9 @@ def command(
     others = {
         "--policy": names,
         "--fleet": wanted,
+        "--load": loads,
         "--jobs": jobs,
+        "--cluster": cluster,
         "--no-sleep": awake,
         "--csv": folder,
         "--html": html,
@@ -129,10 +163,10 @@ def command(
     if kind is not None and written is not None:
         _alone("--import", {**others, "--order": order, "--seed": seed})
         return _convert(kind, files, written, as_json)
-    if wanted == TABLE:
-        _alone("--fleet table", {"--jobs": jobs})
     if order is not None:
-        _alone("--order", {"--fleet emulated": wanted == EmulatedFleet.name, "--csv": folder, "--html": html})
+        emulated = wanted == EmulatedFleet.name
+        _alone("--order", {"--fleet emulated": emulated, "--csv": folder, "--html": html})
+        _alone("--order", {"--load": loads, "--cluster": cluster})
     if len(files) != 1:
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
     if exported is not None:
@@ -142,39 +176,42 @@ def command(
     check_apart(files, html=html)
     must_be_writable(html)
     with explained():
+        dask.check_options(cluster, jobs, ())
         policies = policies_named(names or (DEFAULT,))
-        cluster = replace(load_cluster(files[0]), sleeps=not awake)
-        first = cluster.own_seed if seed is None else seed
-        chosen, filling, passed_over = range(first, first + seeds), cluster.saturation, dict[str, int]()
+        given = replace(load_cluster(files[0]), sleeps=not awake)
+        first = given.own_seed if seed is None else seed
+        chosen, filling = range(first, first + seeds), given.saturation
         if filling is not None:
             if order is not None:
                 raise click.UsageError("--order is for runs over time; this file has 'saturate'")
             if wanted == EmulatedFleet.name or awake:
                 option = "--no-sleep" if awake else "--fleet emulated"
                 raise click.UsageError(f"{option} is for runs over time; this file has 'saturate'")
-            fleet, compared = TABLE, _filled(cluster, _fill(cluster, filling, policies, chosen), first)
+            if loads and filling.arrivals is not None:
+                raise click.UsageError("--load has no meaning with the 'arrivals' of this file; leave one of them out")
         elif order is not None:
             if seeds > 1:
                 raise click.UsageError(f"--order with {seeds} seeds; allowed is one")
-            _explain(files[0], cluster, policies, order, first, as_json)
+            _explain(files[0], given, policies, order, first, as_json)
             return 0
         else:
-            _check_timed(files[0], cluster)
-            passed_over = _passed_over(cluster)
-            cluster = with_end(cluster, policies, chosen)  # energy is counted to the same moment for all
-            fleet = fleet_of(cluster, wanted, seeds * len(policies))
-            compared = _timed(cluster, _play(cluster, policies, chosen, fleet, jobs or processors()), first)
+            _check_timed(files[0], given)
+        passed_over = _passed_over(given) if filling is None else None
+        with RunPlayers(given, policies, jobs or processors(), cluster) as players:
+            fleet, played = _played(given, [*policies], chosen, [*dict.fromkeys(loads)] or [None], wanted, players)
+        compared = _compared(given, played)
     if folder is not None:
-        _write(folder, compared.curves(), compared.placements())
+        _write(folder, by_load(played, compared.curves), by_load(played, compared.placements))
+    what = _what(given, chosen, fleet, passed_over, [*played])
     if html is not None:
-        write_page(html, _page(cluster, _what(cluster, chosen, fleet, passed_over), chosen, compared))
+        write_page(html, _page(given, what, chosen, compared))
     if as_json:
-        found = document(cluster, compared.figures, compared.played, fleet, compared.of_run)
-        click.echo(json.dumps({**found, "passed_over": passed_over} if filling is None else found))
+        found = document(given, compared.figures, played, fleet, compared.of_run)
+        click.echo(json.dumps(found if passed_over is None else {**found, "passed_over": passed_over}))
     else:
-        _head(cluster, _what(cluster, chosen, fleet, passed_over), console)
-        show(compared.figures, compared.played, console)
-    if not any(_placed(run) for runs in compared.played.values() for run in runs.values()):
+        _head(given, what, console)
+        show(compared.figures, played, console)
+    if not any(_placed(run) for at in played.values() for runs in at.values() for run in runs.values()):
         click.echo("ringhil: no task found a server by any policy: nothing was played", err=True)
         return 2
     return 0
@@ -196,45 +233,42 @@ def _placed(run: PlacementRun | Saturated) -> bool:
 
 @dataclass(frozen=True)
 class _Compared:
-    """All runs of a command, by policy and seed, and what can be told of them."""
+    """All runs of a command, and what can be told of those of one load."""
 
     figures: Sequence[Figure]
-    played: Mapping[str, Mapping[int, Any]]
+    played: ByLoad
     of_run: Callable[[GpuCluster, Any], dict[str, Any]]
-    curves: Callable[[], str]
-    placements: Callable[[], str]
-    view: Callable[[], PlaceView]
+    curves: Callable[[Played], str]
+    placements: Callable[[Played], str]
+    view: Callable[[Mapping[str, Any]], PlaceView]
 
 
-def _timed(cluster: GpuCluster, played: dict[str, dict[int, PlacementRun]], first: int) -> _Compared:
-    return _Compared(
-        RUN,
-        played,
-        run_json,
-        lambda: curves(played),
-        lambda: placements(cluster, played),
-        lambda: run_view(cluster, {name: runs[first] for name, runs in played.items()}),
-    )
-
-
-def _filled(cluster: GpuCluster, done: dict[str, dict[int, Saturated]], first: int) -> _Compared:
+def _compared(cluster: GpuCluster, played: ByLoad) -> _Compared:
+    if cluster.saturation is None:
+        return _Compared(
+            RUN, played, run_json, curves, partial(placements, cluster), lambda runs: run_view(cluster, runs)
+        )
     return _Compared(
         FILLED,
-        done,
+        played,
         filled_json,
-        lambda: saturation_curves(done),
-        lambda: saturation_placements(cluster, done),
-        lambda: filled_view(cluster, {name: runs[first] for name, runs in done.items()}),
+        saturation_curves,
+        partial(saturation_placements, cluster),
+        lambda runs: filled_view(cluster, runs),
     )
 
 
 def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared) -> str:
-    columns = ["policy", *(figure.column for figure in compared.figures)]
+    load, first = next(iter(compared.played.items()))
+    shown = [f"load {load:g}"] if len(compared.played) > 1 else []
+    shown += [f"seed {seeds[0]}"] if len(seeds) > 1 else []
     lines = [
         *said(compared.played),
-        *([f"Percentiles of waiting, curves and map: seed {seeds[0]}."] if len(seeds) > 1 else []),
+        *([f"Percentiles of waiting, curves and map: {', '.join(shown)}."] if shown else []),
     ]
-    return page(cluster, what, columns, rows(compared.figures, compared.played), lines, compared.view())
+    found = rows(compared.figures, compared.played)
+    view = compared.view({name: runs[seeds[0]] for name, runs in first.items()})
+    return page(cluster, what, heads(compared.figures, compared.played), found, lines, view)
 
 
 def _convert(kind: str, files: Sequence[Path], written: Path, as_json: bool) -> int:
@@ -277,42 +311,35 @@ def _export(file: Path, written: Path) -> int:
     return 0
 
 
-def _play(
-    cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int], fleet: str, jobs: int
-) -> dict[str, dict[int, PlacementRun]]:
-    with fleets(fleet, jobs) as made:
-
-        def run(policy: type[PlacementPolicy], seed: int, what: str) -> PlacementRun:
-            given = cluster.with_failures(seed)
-            with made(given, seed) as servers, terminal.counting(what) as on_progress:
-                return play(given, policy, seed, on_progress=on_progress, fleet=servers)
-
-        return _each(policies, seeds, run)
-
-
-def _fill(
-    cluster: GpuCluster, filling: Saturation, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int]
-) -> dict[str, dict[int, Saturated]]:
-    def run(policy: type[PlacementPolicy], seed: int, what: str) -> Saturated:
-        with terminal.counting(what) as on_progress:
-            return saturate(cluster, filling, policy, seed, on_progress)
-
-    return _each(policies, seeds, run)
-
-
-def _each(
-    policies: dict[str, type[PlacementPolicy]],
+def _played(
+    cluster: GpuCluster,
+    policies: Sequence[str],
     seeds: Sequence[int],
-    run: Callable[[type[PlacementPolicy], int, str], Run],
-) -> dict[str, dict[int, Run]]:
-    """A run for each policy and seed."""
-    several = len(seeds) > 1
-    return {
-        name: {
-            seed: run(policy, seed, f"{name}, seed {seed}: tasks" if several else f"{name}: tasks") for seed in seeds
-        }
-        for name, policy in policies.items()
-    }
+    loads: Sequence[float | None],
+    wanted: str | None,
+    players: RunPlayers,
+) -> tuple[str, ByLoad]:
+    """The fleet, and all runs by load, policy and seed."""
+    every = [PlaceRun(load, policy, seed) for load in loads for policy in policies for seed in seeds]
+    if cluster.saturation is not None:
+        return TABLE, _by_load(players.play(every))
+    at = {load: cluster if load is None else cluster.at_load(load) for load in loads}
+    until = {load: each.until for load, each in at.items()}
+    if cluster.until is None:  # energy is counted to the same moment for all: the end of the last task by any of them
+        for run, ended in players.play(every).items():
+            assert isinstance(ended, PlacementRun)
+            until[run.load] = max(until[run.load] or 0.0, ended.until)
+    with_end = [replace(each, until=until[load]) for load, each in at.items()]
+    fleet = fleet_of(with_end, wanted, len(seeds) * len(policies))
+    runs = [replace(run, until=until[run.load], fleet=fleet) for run in every]
+    return fleet, _by_load(players.play(runs))
+
+
+def _by_load(results: Mapping[PlaceRun, RunResult]) -> ByLoad:
+    found = dict[float | None, dict[str, dict[int, Any]]]()
+    for run, result in results.items():
+        found.setdefault(run.load, {}).setdefault(run.policy, {})[run.seed] = result
+    return found
 
 
 def _explain(
@@ -356,12 +383,19 @@ def _head(cluster: GpuCluster, what: str, console: Console) -> None:
     console.print(f"[bold]{escape(cluster.name)}[/bold]  {what}")
 
 
-def _what(cluster: GpuCluster, seeds: Sequence[int], fleet: str, passed_over: Mapping[str, int] | None = None) -> str:
+def _what(
+    cluster: GpuCluster,
+    seeds: Sequence[int],
+    fleet: str,
+    passed_over: Mapping[str, int] | None = None,
+    loads: Sequence[float | None] = (None,),
+) -> str:
     seed = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     what = f"{len(cluster.servers):,} servers, {cluster.gpus:,} GPUs, {len(cluster.tasks):,} tasks"
     for why, count in (passed_over or {}).items():
         what += f", {count:,} of them {_WHY[why]}" if count else ""
-    return f"{seed}, fleet: {fleet}, {what}"
+    load = "" if loads[0] is None else f"load {', '.join(f'{each:g}' for each in loads)}, "
+    return f"{seed}, {load}fleet: {fleet}, {what}"
 
 
 def _write(folder: Path, curve: str, placed: str) -> None:

@@ -1,51 +1,75 @@
-"""Which fleet plays a cluster: emulated servers, or a table."""
+"""Which fleet plays the runs of a cluster, emulated servers or a table; and where they are played."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Self
 
+import click
+
+from ringhil.emulator.campaign.place import PlaceRun, RunPlayer, RunResult, play_all
+from ringhil.emulator.campaign.pool import LocalPool, Pool
 from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.cluster.emulated_fleet import MOST_COUNTED, EmulatedFleet, counted_in_all, misfit
-from ringhil.emulator.cluster.fleet import Fleet, TableFleet
-from ringhil.emulator.cluster.play import play
+from ringhil.emulator.cluster.fleet import TableFleet
+from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.policy import PlacementPolicy
-from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.engine.library import Library, cells_library
+from ringhil.emulator.front.cli import dask, terminal
 
 FLEETS = (EmulatedFleet.name, TableFleet.name)
 
 
-def with_end(cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], seeds: Sequence[int]) -> GpuCluster:
-    """The same, with an end: where the file says none, that of the last task by any of these policies and seeds."""
-    if cluster.until is not None:
-        return cluster
-    ends = (play(cluster, policy, seed).until for policy in policies.values() for seed in seeds)
-    return replace(cluster, until=max(ends))
-
-
-def fleet_of(cluster: GpuCluster, wanted: str | None, runs: int) -> str:
+def fleet_of(clusters: Sequence[GpuCluster], wanted: str | None, runs: int) -> str:
     """The one that is wanted, or else the emulated one for what can be emulated within about a minute, with so
-    many runs. Raises FleetError."""
-    problem = None if wanted == TableFleet.name else misfit(cluster)
+    many runs of each of the clusters, which say `until`. Raises FleetError."""
+    problem = None if wanted == TableFleet.name else next(filter(None, map(misfit, clusters)), None)
     if wanted == EmulatedFleet.name and problem is not None:
         raise problem
     if wanted is not None:
         return wanted
-    large = problem is not None or runs * counted_in_all(cluster) > MOST_COUNTED
+    large = problem is not None or runs * sum(map(counted_in_all, clusters)) > MOST_COUNTED
     return TableFleet.name if large else EmulatedFleet.name
 
 
-@contextmanager
-def fleets(name: str, jobs: int) -> Iterator[Callable[[GpuCluster, int], Fleet]]:
-    """Makes fleets for a cluster with an end and a seed; emulated ones in so many processes."""
-    if name == TableFleet.name:
-        yield lambda cluster, seed: TableFleet(cluster)
-        return
+class RunPlayers:
+    """Play runs in `jobs` processes here, or on the Dask workers that `where` names. Raises ClusterError."""
+
+    def __init__(
+        self, cluster: GpuCluster, policies: Mapping[str, type[PlacementPolicy]], jobs: int, where: str | None
+    ) -> None:
+        self._cluster, self._policies, self._jobs = cluster, policies, jobs
+        self._opened = ExitStack()
+        self._pool: Pool[PlaceRun, RunResult | str] | None = None
+        if where is not None:
+            for name in policies:
+                if name not in POLICIES:
+                    raise click.UsageError(f"--policy {name}: your own code isn't sent to workers; leave --cluster out")
+            self._pool = self._opened.enter_context(dask.placers(where, cluster, _library(), jobs))
+
+    def play(self, runs: Sequence[PlaceRun]) -> dict[PlaceRun, RunResult]:
+        """Each once, in this order. Raises PlaceError and FleetError."""
+        if self._pool is not None:
+            with terminal.counting("runs") as on_progress:
+                return play_all(runs, self._pool, on_progress)
+        emulated = any(run.fleet == EmulatedFleet.name for run in runs)
+        lanes = min(self._jobs, len(runs))
+        player = RunPlayer(self._cluster, self._policies, _library() if emulated else None, self._jobs // lanes)
+        if lanes == 1:
+            return {run: self._alone(player, run) for run in runs}
+        with LocalPool(player, lanes) as pool, terminal.counting("runs") as on_progress:
+            return play_all(runs, pool, on_progress)
+
+    def _alone(self, player: RunPlayer, run: PlaceRun) -> RunResult:
+        with terminal.counting(f"{run}: tasks") as on_progress:
+            return player.play(run, on_progress)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+
+def _library() -> Library:
     with terminal.building() as progress:
-        library = cells_library(progress=progress)
-
-    def made(cluster: GpuCluster, seed: int) -> Fleet:
-        with terminal.working("powering up the servers"):
-            return EmulatedFleet(cluster, seed, library, jobs=jobs)
-
-    yield made
+        return cells_library(progress=progress)

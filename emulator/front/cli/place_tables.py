@@ -15,14 +15,25 @@ from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.pages.tables import print_table, table
 
+Played = Mapping[str, Mapping[int, Any]]  # runs by policy and seed
+ByLoad = Mapping[float | None, Played]  # None: the load of the file
 _SHOWN = 40  # servers of an order
 
 ORDER_COLUMNS = ("server", "idle GPUs", "first", "second", "third")
 
 
-def rows(figures: Sequence[Figure], played: Mapping[str, Mapping[int, Any]]) -> list[list[str]]:
-    """A row for each policy: of several seeds the mean, with the 95 percent interval around it."""
-    return [[name, *_cells(figures, list(runs.values()))] for name, runs in played.items()]
+def heads(figures: Sequence[Figure], played: ByLoad) -> list[str]:
+    """Of the columns of `rows`."""
+    return [*(["load"] if len(played) > 1 else []), "policy", *(figure.column for figure in figures)]
+
+
+def rows(figures: Sequence[Figure], played: ByLoad) -> list[list[str]]:
+    """A row for each load and policy: of several seeds the mean, with the 95 percent interval around it."""
+    return [
+        [*([f"{load:g}"] if len(played) > 1 else []), name, *_cells(figures, list(runs.values()))]
+        for load, at in played.items()
+        for name, runs in at.items()
+    ]
 
 
 def _cells(figures: Sequence[Figure], runs: Sequence[Any]) -> Iterator[str]:
@@ -30,19 +41,20 @@ def _cells(figures: Sequence[Figure], runs: Sequence[Any]) -> Iterator[str]:
         yield figure.text(spread.mean, spread.half)
 
 
-def said(played: Mapping[str, Mapping[int, Any]]) -> list[str]:
+def said(played: ByLoad) -> list[str]:
     """How several seeds are to be read."""
-    seeds = len(next(iter(played.values())))
+    first, *_ = loads = list(played.values())
+    seeds = len(next(iter(first.values())))
     if seeds == 1:
         return []
-    same = [name for name, runs in played.items() if alike(runs)]
+    same = [name for name in first if all(alike(at[name]) for at in loads)]
     lines = [f"Mean of {seeds} seeds, ± 95 % interval: none where every seed gives the same figure."]
     return lines + ([f"The same for every seed: {', '.join(same)}."] if same else [])
 
 
-def show(figures: Sequence[Figure], played: Mapping[str, Mapping[int, Any]], console: Console) -> None:
-    """A line for each policy."""
-    shown = table("policy", *(figure.column for figure in figures), left=("policy",))
+def show(figures: Sequence[Figure], played: ByLoad, console: Console) -> None:
+    """A line for each load and policy."""
+    shown = table(*heads(figures, played), left=("policy",))
     for row in rows(figures, played):
         shown.add_row(*map(escape, row))
     print_table(console, shown)
@@ -85,11 +97,39 @@ def decision_json(task: str, policy: str, decision: Decision) -> dict[str, Any]:
 def document(
     cluster: GpuCluster,
     figures: Sequence[Figure],
-    played: Mapping[str, Mapping[int, Any]],
+    played: ByLoad,
     fleet: str,
     of_run: Callable[[GpuCluster, Any], dict[str, Any]],
 ) -> dict[str, Any]:
-    """As `--json` has it. `of_run`: what it says of a single run. Of several it says less of each, and `figures`."""
+    """As `--json` has it. `of_run`: what it says of a single run. Of several it says less of each, and `figures`. Of
+    several loads it has `loads`."""
+    found = [
+        {**_at_load(cluster, figures, at, fleet, of_run), **({} if load is None else {"load": load})}
+        for load, at in played.items()
+    ]
+    if len(found) == 1:
+        return found[0]
+    each = [{"load": one.pop("load"), "policies": one.pop("policies")} for one in found]
+    return {**found[0], "loads": each}
+
+
+def by_load(played: ByLoad, text: Callable[[Played], str]) -> str:
+    """CSV of all loads: of several, the load comes first in each row."""
+    if len(played) == 1:
+        return text(next(iter(played.values())))
+    tables = {load: text(at).splitlines() for load, at in played.items()}
+    (head, *_), *_ = tables.values()
+    lines = [f"load,{head}", *(f"{load:g},{line}" for load, (_, *rest) in tables.items() for line in rest)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _at_load(
+    cluster: GpuCluster,
+    figures: Sequence[Figure],
+    played: Played,
+    fleet: str,
+    of_run: Callable[[GpuCluster, Any], dict[str, Any]],
+) -> dict[str, Any]:
     seeds = list(next(iter(played.values())))
     if len(seeds) == 1:
         found = {name: {"fleet": fleet, **of_run(cluster, runs[seeds[0]])} for name, runs in played.items()}

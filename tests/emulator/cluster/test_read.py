@@ -22,6 +22,16 @@ tasks:
   - {name: t1, gpus: 3, at: 1, for: 100}
   - {name: t2, gpus: 0.25, cpus: 1.5, memory: 7, for: 0.5, types: [T4, H200]}
 """
+FAILS = f"""until: 200
+{GOOD}faults:
+  - {{at: 5, server: n1, gpu: a.2}}
+  - {{at: 6, server: n2, link: a.2-a.3, for: 9}}
+  - {{at: 7, server: rack.0}}
+failing: {{gpus: 2.5}}
+expect:
+  - {{policy: fgd, energy: 1.5, waiting: {{median: 0, p99: 9}}, lost: 3, awake: 2, wake_ups: 4}}
+  - {{policy: pwr, unplaced: 0, fragments: 40}}
+"""
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nx,4000,100,2,T4\ny,8000,200,1,T4\n"
 PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,scheduled_time
 p,1000,10,1,460,T4|A100,5,30,10
@@ -123,10 +133,21 @@ def test_lists_give_servers_tasks_and_orders(tmp_path: Path) -> None:
         ),
         ("gpus: 3,", "gpus: 3, members: 0,", "tasks[0].members: found 0; allowed is"),
         ("gpus: 3,", "gpus: 3, spread: true,", "tasks[0]: 'spread' without 'members'; needed are both"),
+        ("at: 5", "at: 300", "faults[0].at: found 300; allowed is less than 'until', 200"),
+        ("server: rack.0", "server: rack", "faults[2].server: unknown server 'rack'; did you mean"),
+        ("gpu: a.2", "gpu: a.0", "faults[0]: a GPU that is taken from the start ('busy'); allowed are others"),
+        ("a.2-a.3", "a.1-a.3", "faults[1].link: 'a.1-a.3' is no link of a ring of 4 GPUs, clockwise; allowed is a.0-"),
+        ("until: 200\n", "", "top level: 'failing' without 'until'; needed are both"),
+        ("2.5", "101", "failing.gpus: found 101; allowed is a number above 0, to 100"),
+        ("policy: fgd", "policy: fdg", "expect[0].policy: unknown policy 'fdg'; did you mean 'fgd'?"),
+        ("lost: 3", "allocated: 5", "expect[0]: 'allocated' is not known of a run over time; allowed: energy"),
+        # What any run keeps is no expectation.
+        ("fragments: 40", "fragments: 100", "expect[1].fragments: found 100; allowed is a number"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_on_one_line(old: str, new: str, said: str, tmp_path: Path) -> None:
-    path = written(tmp_path, GOOD.replace(old, new, 1))
+    text = GOOD if old in GOOD else FAILS
+    path = written(tmp_path, text.replace(old, new, 1))
     with pytest.raises(ScenarioError) as refused:
         load_cluster(path)
     place, _, problem = str(refused.value).partition(" ")
@@ -197,10 +218,10 @@ def test_the_schema_accepts_what_loads(tmp_path: Path) -> None:
 words = st.sampled_from(["", " ", "0", "-1", ".inf", "x", "T4", "[]", "{}", "null", "servers", "pods", "nodes", "\n"])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_changed_file_is_refused_in_one_line_or_valid(data: st.DataObject, tmp_path: Path) -> None:
-    text = data.draw(st.sampled_from([GOOD, LISTS]))
+    text = data.draw(st.sampled_from([GOOD, LISTS, FAILS]))
     first, last = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     file = written(tmp_path, text[:first] + data.draw(words) + text[min(last, first + 12) :])
     try:

@@ -54,10 +54,10 @@ def test_what_nvml_refuses(tmp_path: Path) -> None:
 
 def test_a_program_that_nobody_will_hear_runs_and_that_is_said(tmp_path: Path, monitored: Monitored) -> None:
     """A server that is started later is found."""
-    words = f"ringhil: {tmp_path / 's'}: nobody listens there yet: No such file or directory\n"
-    for command in (["sh", "-c", "exit 7"], []):
+    words = f"ringhil: {tmp_path / 's'}: nobody listens there yet: No such file or directory"
+    for command, goes_on in ((["sh", "-c", "exit 7"], "; sh is started all the same"), ([], "")):
         done = ringhil("nvml", "--socket", tmp_path / "s", *command)
-        assert (done.returncode, done.stderr) == (7 if command else 0, words)
+        assert (done.returncode, done.stderr) == (7 if command else 0, f"{words}{goes_on}\n")
         done = ringhil("nvml", "--socket", monitored.socket, *command)
         assert (done.returncode, done.stderr) == (7 if command else 0, "")
     done = ringhil("nvml", "--socket", monitored.socket, "no-such-program")
@@ -69,7 +69,10 @@ def test_a_program_in_an_application_ends_as_it_ends(monitored: Monitored) -> No
     assert monitored.run(sys.executable, "-c", code, name="one").returncode == 143
     assert monitored.run("sh", "-c", "exit 7", name="one").returncode == 7
     done = monitored.run("true", name="three")
-    assert (done.returncode, done.stderr) == (2, f"ringhil: {monitored.socket}: three: there is no such application\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"ringhil: {monitored.socket}: three: there is no such application; allowed are those of the served file\n",
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

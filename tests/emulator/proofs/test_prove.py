@@ -156,7 +156,7 @@ def test_a_combinational_loop_is_said_with_its_place(tmp_path: Path) -> None:
     [
         (["--only", "tll"], "no proof 'tll'; there are registers, rest, "),
         (["--top", "nobody"], "no module 'nobody'"),
-        (["--rtl", "/nowhere"], "/nowhere: no such directory"),
+        (["--rtl", "/nowhere"], "/nowhere: no such directory; needed is one with the SystemVerilog of a node"),
         (["--depth", "0"], "0 is not in the range"),
     ],
 )

@@ -381,7 +381,7 @@ def here(tmp_path: Path) -> Path:
         ("c.0=mine:Silent", "--firmware: found GPU c.0; there are a.0 .. a.3"),
         ("a.0=yours:Silent", "yours can't be loaded: ModuleNotFoundError: No module named 'yours'"),
         ("a.0=mine.deep:Other", "mine.deep can't be loaded: ModuleNotFoundError: No module named 'mine.deep'"),
-        ("a.0=mine:Other", "--firmware a.0=mine:Other: mine has no Other"),
+        ("a.0=mine:Other", "--firmware a.0=mine:Other: mine has no Other; allowed is what it has: "),
         ("a.0=mine:number", "--firmware a.0=mine:number: number is no class"),
         ("a.0=mine:NoTimer", "NoTimer has no method on_timer; wanted are start, on_timer, on_frame, on_status"),
     ],

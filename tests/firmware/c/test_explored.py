@@ -96,7 +96,10 @@ def test_what_fails_with_it_is_made_small_with_it(port: str, in_c: Path, tmp_pat
         folder = tmp_path / name
         folder.mkdir()
         (folder / "s.yaml").write_text(LYING)
-        explored(folder, f"a.1={what}", *LIE, "--out", "out", code=1)
+        failing = explored(folder, f"a.1={what}", *LIE, "--out", "out", code=1)["failing"]
+        small = next(case["smallest"] for case in failing if case["smallest"])
+        assert shlex.split(small)[-2:] == ["--firmware", f"a.1={what}"]
+        assert ringhil(*shlex.split(small)[1:], cwd=folder).returncode == 1
         texts = {path.name: path.read_text().replace(str(what), "IT") for path in folder.glob("out/shrunk/*")}
         hashed = re.compile(r"firmware\.a\.1:? (ringhil C|(sha256:)?[0-9a-f]{12,64})")  # a board says who it is
         assert all(hashed.search(text) for text in texts.values())

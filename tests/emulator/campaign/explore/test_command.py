@@ -228,7 +228,7 @@ def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> 
         for failure in case["failures"]:
             assert failure in again.stdout
     shrunk = Path(found["failing"][0]["shrunk"])
-    assert command.ringhil("run", shrunk).returncode == 1
+    assert command.ringhil(*shlex.split(found["failing"][0]["smallest"])[1:]).returncode == 1
     assert "gpus: 4" not in shrunk.read_text()
 
 

@@ -383,6 +383,10 @@ def test_tasks_that_never_come_are_counted(folder: Path) -> None:
     [
         (("small.yaml", "--order", "t1", "--csv", "out"), "--csv has no meaning with --order"),
         (("small.yaml", "--order", "t1", "--fleet", "emulated"), "--fleet emulated has no meaning with --order"),
+        (("small.yaml", "--order", "t1", "--load", "2"), "--load has no meaning with --order"),
+        (("small.yaml", "--load", "nan"), "--load': found 'nan'; allowed is a load from 0.01 to 100"),
+        (("small.yaml", "--load", "0"), "--load': found '0'; allowed is a load from 0.01 to 100"),
+        (("drawn.yaml", "--load", "2"), "--load has no meaning with the 'arrivals' of this file"),
         (("n", "p", "--import", "openb", "-o", "x", "--policy", "fgd"), "--policy has no meaning with --import"),
         (("n", "p", "--import", "openb", "-o", "x", "--seed", "0"), "--seed has no meaning with --import"),
         (("n", "p", "--import", "openb", "-o", "x", "--csv", "d"), "--csv has no meaning with --import"),
@@ -395,5 +399,42 @@ def test_tasks_that_never_come_are_counted(folder: Path) -> None:
 def test_what_would_be_passed_over_is_refused(folder: Path, words: tuple[str, ...], says: str) -> None:
     full = SMALL.replace("tasks:", "  saturate: {}\ntasks:")
     (folder / "full.yaml").write_text(full)
+    (folder / "drawn.yaml").write_text(full.replace("{}", "{arrivals: a.csv, column: seed1}"))
+    (folder / "a.csv").write_text("seed1\n0\n")
     (folder / "until.yaml").write_text(f"until: 90\n{full}")
     assert says in refusal("place", *words, cwd=folder)
+
+
+@pytest.mark.parametrize("kind", ["table", "emulated", "saturate"])
+def test_a_sweep_is_the_same_in_any_number_of_processes(folder: Path, kind: str) -> None:
+    (folder / "x.yaml").write_text(SMALL.replace("tasks:", "  saturate: {}\ntasks:") if kind == "saturate" else SMALL)
+    words = ("place", "x.yaml", "--policy", "random", "--policy", "fgd", "--load", 1, "--load", 0.5, "--seeds", 2)
+    words = (*words, *(() if kind == "saturate" else ("--fleet", kind)), "--json", "--csv")
+    one, three = (ringhil(*words, f"{jobs}", "-j", jobs, cwd=folder) for jobs in (1, 3))
+    assert (three.returncode, three.stdout) == (0, one.stdout)
+    for name in ("curves.csv", "placements.csv"):
+        assert (folder / "3" / name).read_bytes() == (folder / "1" / name).read_bytes()
+    found = json.loads(one.stdout)
+    assert [(at["load"], [*at["policies"]]) for at in found["loads"]] == [
+        (1, ["random", "fgd"]),
+        (0.5, ["random", "fgd"]),
+    ]
+    listed = [*csv.DictReader((folder / "1" / "placements.csv").open())]
+    assert [*dict.fromkeys((row["load"], row["policy"]) for row in listed)] == [
+        (load, policy) for load in ("1", "0.5") for policy in ("random", "fgd")
+    ]
+
+
+def test_a_load_divides_all_moments_and_no_duration(folder: Path) -> None:
+    """The same as the file with such moments."""
+    faults = "faults: [{at: 24, server: n2, for: 60}]\n"
+    text = f"until: 240\n{SMALL}{faults}"
+    (folder / "x.yaml").write_text(text)
+    twice = text.replace("at: 10", "at: 5").replace("at: 24", "at: 12").replace("until: 240", "until: 120")
+    (folder / "twice.yaml").write_text(twice)
+    found = document("x.yaml", "--load", 2, "--fleet", "table", cwd=folder)
+    assert found.pop("load") == 2
+    assert found == document("twice.yaml", "--fleet", "table", cwd=folder)
+    assert (
+        "seed 0, load 2, fleet: table" in ringhil("place", "x.yaml", "--load", 2, "--fleet", "table", cwd=folder).stdout
+    )
