@@ -70,12 +70,21 @@ class TaskNeeds:
 
 @dataclass(frozen=True)
 class ClusterTask:
-    """A task that comes `at` and `lasts` so long, None: its list doesn't say, so that only a saturation draws it."""
+    """A task that comes `at` and `lasts` so long, None: its list doesn't say, so that only a saturation draws it. A
+    gang has several `members`, each of which needs the same: they begin together or not at all. `spread`: each on a
+    server of its own."""
 
     name: str
     needs: TaskNeeds
     at: float
     lasts: float | None
+    members: int = 1
+    spread: bool = False
+
+    @property
+    def asked(self) -> int:
+        """Thousandths of a GPU, of all its members."""
+        return self.needs.asked * self.members
 
 
 @dataclass(frozen=True)

@@ -136,12 +136,14 @@ def server_entry(server: ClusterServer) -> dict[str, Any]:
 def _task_list(tasks: Sequence[ClusterTask]) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow([*PODS, "scheduled_time"])
+    gangs = any(task.members > 1 for task in tasks)
+    rows.writerow([*PODS, "scheduled_time", *(["members"] if gangs else [])])
     for task in tasks:
         needs, at = task.needs, int(task.at)
         ends = [at + int(task.lasts), at] if task.lasts else ["", ""]
         share = needs.share if needs.gpus else 0
-        rows.writerow([task.name, needs.cpus, needs.memory, needs.gpus, share, "|".join(needs.types), at, *ends])
+        row = [task.name, needs.cpus, needs.memory, needs.gpus, share, "|".join(needs.types), at, *ends]
+        rows.writerow([*row, *([task.members] if gangs else [])])
     return text.getvalue()
 
 

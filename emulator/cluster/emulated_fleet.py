@@ -13,6 +13,7 @@ from ringhil.emulator.cluster.server_sets import (
     Asked,
     FleetMoment,
     JobBegins,
+    JobStops,
     ServersApart,
     ServerSet,
     ServersHere,
@@ -124,6 +125,9 @@ class EmulatedFleet(Fleet):
     def lost(self) -> list[int]:
         lost, self._lost = self._lost, []
         return lost
+
+    def stop(self, job: int, server: int) -> None:
+        self._asked.append((server, JobStops(job)))
 
     def had(self, job: int) -> float | None:
         return self._over[job] / self._clock.rate

@@ -154,6 +154,11 @@ class EmulatedServer:
             if self._out_of_order:
                 self._fail(job)
 
+    def stop(self, job: int) -> None:
+        """It is given up, also where nobody has been told yet that it has failed."""
+        self._fail(job)
+        self._lost.pop(job, None)
+
     def sleep(self, asleep: bool) -> None:
         """Let go of the page that keeps each GPU from going off, or take it."""
         self._asleep = asleep

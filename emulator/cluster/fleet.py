@@ -54,6 +54,10 @@ class Fleet(ABC):
         """Jobs that will never be over, as is known since this was asked last: what they ran on has failed."""
 
     @abstractmethod
+    def stop(self, job: int, server: int) -> None:
+        """A job that began on this server, and isn't lost, is given up: another member of its gang is lost."""
+
+    @abstractmethod
     def had(self, job: int) -> float | None:
         """Seconds that a job which is over has had of its GPUs, together; None: nobody counts them."""
 
@@ -121,6 +125,9 @@ class TableFleet(Fleet):
     def _out_of_order(self, job: "_Job") -> bool:
         """Something that it runs on is, so that nobody can be asked what became of it."""
         return any(fault.at <= self._now < fault.ends and job.runs_on(fault) for fault in self._faults)
+
+    def stop(self, job: int, server: int) -> None:
+        self._jobs.pop(job, None)
 
     def had(self, job: int) -> float | None:
         return None

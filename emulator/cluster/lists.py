@@ -6,6 +6,7 @@ the orders of arrivals and ties of an experiment.
 | a pod that was never scheduled, or has no end | no run over time has it; a saturation draws it all the same |
 | `gpu_milli` | thousandths of each of `num_gpu` GPUs; 0 for a pod that needs none |
 | a pod that was running at the end of the trace | ends with the trace: that is its deletion time in the list |
+| `members`, a column that there may be | a gang of so many, each of which has these needs, on as many servers |
 | time | seconds from the start of the trace; a pod arrives when it was created |
 """
 
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterServer, ClusterTask, Processor, TaskNeeds
+from ringhil.emulator.cluster.written import MOST_MEMBERS
 from ringhil.emulator.scenario.file.names import IN_WORDS, LISTED
 from ringhil.emulator.scenario.yaml.errors import ScenarioError, listing, quoted, shown, unknown
 from ringhil.emulator.scenario.yaml.events import read_text
@@ -115,7 +117,11 @@ def pods(path: Path, types: Sequence[str]) -> tuple[ClusterTask, ...]:
             if each not in types:
                 raise row.error("gpu_spec", unknown("type of GPU", each, types))
         needs = TaskNeeds(gpus, share, row.number("cpu_milli"), row.number("memory_mib"), allowed)
-        found[name] = ClusterTask(name, needs, float(row.number("creation_time")), _lasts(row))
+        members = row.number("members", MOST_MEMBERS) if row.cells.get("members") else 1
+        if not members:
+            raise row.error("members", f"found 0; allowed is 1 .. {MOST_MEMBERS}")
+        at = float(row.number("creation_time"))
+        found[name] = ClusterTask(name, needs, at, _lasts(row), members, spread=members > 1)
     if not found:
         raise ScenarioError(str(path), 1, 1, "no rows; needed is at least one pod")
     return tuple(found.values())

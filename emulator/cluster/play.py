@@ -49,15 +49,21 @@ class Decision:
 class PlacedTask:
     """What became of a task; None: it never came to that. Times in seconds: `began` and `ended` of the last of `tries`;
     `wasted`: of those before, which were lost with what they ran on, in GPU seconds; `had`: GPU seconds that it had
-    of its GPUs, where somebody counts them."""
+    of its GPUs, where somebody counts them. `placed`: of a gang the first member, `others`: the rest of them."""
 
     task: ClusterTask
     placed: PlacedOn | None = None
+    others: tuple[PlacedOn, ...] = ()
     began: float | None = None
     ended: float | None = None
     tries: int = 0
     wasted: float = 0.0
     had: float | None = field(default=None, compare=False)
+
+    @property
+    def everywhere(self) -> tuple[PlacedOn, ...]:
+        """All its members; none where it isn't placed."""
+        return () if self.placed is None else (self.placed, *self.others)
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,18 @@ def play(
     return _Run(cluster, policy, seed, explain, TableFleet(cluster) if fleet is None else fleet).played(on_progress)
 
 
+@dataclass(frozen=True)
+class _Try:
+    """A task that runs: a job of the fleet for each member."""
+
+    task: PlacedTask
+    jobs: range
+
+
+def _alone(each: PlacedTask, needs: TaskNeeds) -> bool:
+    return each.task.members == 1 and each.task.needs == needs
+
+
 class _Run:
     def __init__(
         self, cluster: GpuCluster, policy: type[PlacementPolicy], seed: int, explain: str | None, fleet: Fleet
@@ -149,7 +167,7 @@ class _Run:
         )
         self._waiting = list[PlacedTask]()
         self._ends = list[tuple[float, int]]()
-        self._running = dict[int, PlacedTask]()
+        self._running = dict[int, _Try]()  # by the jobs of all its members
         self._started = 0
         self._as_built = self._servers.at(np.arange(len(self._servers)))
         self._looks = _looks(cluster)
@@ -183,9 +201,9 @@ class _Run:
                 _, job = heapq.heappop(self._ends)
                 if job not in self._running:
                     continue  # it was lost
-                if self._fleet.over(job):
-                    self._running[job].had = self._fleet.had(job)
-                    self._end(self._running.pop(job), now)
+                tried = self._running[job]
+                if all(self._fleet.over(each) for each in tried.jobs):
+                    self._end(tried, now)
                 else:  # who should tell is silent: ask again
                     heapq.heappush(self._ends, (now + self._cluster.census, job))
             while came < len(coming) and coming[came].task.at <= now:
@@ -213,12 +231,18 @@ class _Run:
     def _place(self, now: float) -> None:
         """Whoever waits and fits, in the order in which they came. One after the other; but neighbours of equal needs
         take the first servers of one order, one each, where the policy wants it so (P6)."""
-        left, full = list[PlacedTask](), set[TaskNeeds]()
+        left, full, full_gangs = list[PlacedTask](), set[TaskNeeds](), set[tuple[TaskNeeds, int, bool]]()
         waiting = deque(self._waiting)
         while waiting:
             needs = waiting[0].task.needs
             group = [waiting.popleft()]
-            while waiting and waiting[0].task.needs == needs and (self._one_each or needs in full):
+            if group[0].task.members > 1:
+                kind = (needs, group[0].task.members, group[0].task.spread)
+                if needs in full or kind in full_gangs or not self._begin_gang(group[0], now):
+                    full_gangs.add(kind)
+                    left += group
+                continue
+            while waiting and _alone(waiting[0], needs) and (self._one_each or needs in full):
                 group.append(waiting.popleft())
             while group and needs not in full:
                 if self._one_each or any(each.task.name == self._explain for each in group):
@@ -229,7 +253,8 @@ class _Run:
                     found = self._scheduler.choose(needs)
                     chosen = [] if found is None else [found]
                 for each, placed in zip(group, chosen, strict=False):
-                    self._begin(each, placed, now)
+                    self._scheduler.take(placed, needs)
+                    self._begin(each, [placed], now)
                 group = group[len(chosen) :]
                 if not chosen:
                     full.add(needs)
@@ -239,36 +264,62 @@ class _Run:
             left += group
         self._waiting = left
 
-    def _begin(self, each: PlacedTask, placed: PlacedOn, now: float) -> None:
+    def _begin_gang(self, each: PlacedTask, now: float) -> bool:
+        """Where there is room for all its members now."""
+        if each.task.name == self._explain and self._played.decision is None:
+            self._keep_decision([each], self._scheduler.order(each.task.needs))
+        placed = self._scheduler.choose_gang(each.task, one_each=self._one_each)
+        if placed:
+            self._begin(each, placed, now)
+        return bool(placed)
+
+    def _begin(self, each: PlacedTask, placed: list[PlacedOn], now: float) -> None:
+        """On places that are taken for it."""
         assert each.task.lasts is not None
-        each.placed, each.began = placed, now
-        self._scheduler.take(placed, each.task.needs)
-        self._free -= each.task.needs.asked
-        self._started += 1
+        each.placed, *others = placed
+        each.others, each.began = tuple(others), now
+        self._free -= each.task.asked
         ends = now + each.task.lasts
         each.tries += 1
-        self._running[self._started] = each
-        heapq.heappush(self._ends, (ends, self._started))
-        self._fleet.begin(self._started, placed, each.task.needs.share, ends)
-        self._changed(placed.server)
+        tried = _Try(each, range(self._started + 1, self._started + 1 + len(placed)))
+        self._started += len(placed)
+        heapq.heappush(self._ends, (ends, tried.jobs[0]))
+        for job, where in zip(tried.jobs, placed, strict=True):
+            self._running[job] = tried
+            self._fleet.begin(job, where, each.task.needs.share, ends)
+            self._changed(where.server)
 
-    def _end(self, each: PlacedTask, now: float) -> None:
-        assert each.placed is not None
+    def _end(self, tried: "_Try", now: float) -> None:
+        each = tried.task
+        had = [self._fleet.had(job) for job in tried.jobs]
+        each.had = None if None in had else sum(seconds for seconds in had if seconds is not None)
         each.ended = now
-        self._scheduler.give_back(each.placed, each.task.needs)
-        self._free += each.task.needs.asked
-        self._changed(each.placed.server)
+        self._free += each.task.asked
+        self._leave(tried)
+
+    def _leave(self, tried: "_Try") -> None:
+        """Nothing of it runs any more."""
+        for job, placed in zip(tried.jobs, tried.task.everywhere, strict=True):
+            del self._running[job]
+            self._scheduler.give_back(placed, tried.task.task.needs)
+            self._changed(placed.server)
 
     def _lose(self, now: float) -> None:
         """What has failed is counted no more; tasks that ran on it wait again, in their old place."""
-        lost = [self._running.pop(job) for job in self._fleet.lost()]
-        for each in lost:
-            assert each.placed is not None
+        jobs, lost = self._fleet.lost(), list[PlacedTask]()
+        for job in jobs:
+            tried = self._running.get(job)
+            if tried is None:
+                continue  # with another member of its gang
+            each = tried.task
             assert each.began is not None
-            self._scheduler.give_back(each.placed, each.task.needs)
-            each.wasted += (now - each.began) * each.task.needs.asked / WHOLE
-            self._changed(each.placed.server)
-            each.placed = each.began = None
+            for other, placed in zip(tried.jobs, each.everywhere, strict=True):
+                if other not in jobs:
+                    self._fleet.stop(other, placed.server)
+            self._leave(tried)
+            each.wasted += (now - each.began) * each.task.asked / WHOLE
+            each.placed, each.others, each.began = None, (), None
+            lost.append(each)
         self._waiting = sorted([*self._waiting, *lost], key=lambda each: self._order[each.task.name])
         counted = self._fleet.counted()
         changed = np.flatnonzero((counted != self._servers.there).any(axis=1))

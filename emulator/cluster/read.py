@@ -3,6 +3,7 @@
 import copy
 import math
 import os
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -235,7 +236,9 @@ class _Reader:
             task.memory,
             tuple(sorted({*task.types})),
         )
-        return ClusterTask(task.name, needs, task.at, task.lasts)
+        if task.spread and task.members == 1:
+            raise self._source.error((*loc, "spread"), "'spread' without 'members'; needed are both", key=True)
+        return ClusterTask(task.name, needs, task.at, task.lasts, task.members, task.spread)
 
     def _check_room(self, servers: tuple[ClusterServer, ...], tasks: tuple[ClusterTask, ...]) -> None:
         """No task is larger than every server, were it empty."""
@@ -249,6 +252,12 @@ class _Reader:
             if not known[task.needs]:
                 problem = f"{quoted(task.name)} fits on no server, also if all of it were free"
                 raise self._source.error(("tasks", place), f"{problem}; allowed is what one of them has")
+            if task.members > 1 and (room := _room(task, servers)) < task.members:
+                problem = f"{quoted(task.name)} has {task.members:,} members; allowed are {room:,}"
+                more = (
+                    ", one on each server that is large enough" if task.spread else ", for which the cluster has room"
+                )
+                raise self._source.error(("tasks", place, "members"), problem + more)
 
     def _saturation(self, servers: tuple[ClusterServer, ...], tasks: tuple[ClusterTask, ...]) -> Saturation | None:
         written = self._written.cluster.saturate
@@ -260,6 +269,9 @@ class _Reader:
                 raise self._source.error((*loc, key), "a file without 'column'; needed is the column to read")
         if written.column is not None and written.arrivals is written.ties is None:
             raise self._source.error((*loc, "column"), "a column without a file; needed is 'arrivals' or 'ties'")
+        if gang := next((task for task in tasks if task.members > 1), None):
+            problem = f"{quoted(gang.name)} has {gang.members:,} members; allowed is one, or a run over time"
+            raise self._source.error(loc, problem)
         if not any(task.needs.asked for task in tasks):
             raise self._source.error(loc, "no task needs a GPU; needed is one that does")
         folder, column = self._path.parent, written.column or ""
@@ -305,6 +317,22 @@ def _no_gpu(index: int, gpus: int) -> str:
 def _fits(needs: TaskNeeds, types: tuple[str, ...], cpus: int, memory: int) -> bool:
     usable = sum(not needs.types or kind in needs.types for kind in types)
     return usable >= needs.gpus and cpus >= needs.cpus and memory >= needs.memory
+
+
+def _room(task: ClusterTask, servers: tuple[ClusterServer, ...]) -> int:
+    """How many of its members the servers could hold, were they empty; not more than it has."""
+    held = Counter((server.types, server.cpus, server.memory) for server in servers)
+    return min(task.members, sum(number * _members(task, *size) for size, number in held.items()))
+
+
+def _members(task: ClusterTask, types: tuple[str, ...], cpus: int, memory: int) -> int:
+    needs = task.needs
+    usable = sum(not needs.types or kind in needs.types for kind in types)
+    most = [1] if task.spread else [task.members]
+    if needs.gpus:
+        most.append(usable // needs.gpus * (WHOLE // needs.share))
+    most += [has // each for has, each in ((cpus, needs.cpus), (memory, needs.memory)) if each]
+    return min(most)
 
 
 def _power(written: PowerOfType) -> TypePower:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ringhil.emulator.cluster.cluster import WHOLE, TaskNeeds
+from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, TaskNeeds
 from ringhil.emulator.cluster.policy import Keys, PlacementPolicy
 from ringhil.emulator.cluster.servers import Flags, Rows, Servers
 
@@ -75,6 +75,26 @@ class Scheduler:
             return PlacedOn(server, (int(gpu[0]),))
         usable = self.servers.at(row).usable(needs)[0]
         return PlacedOn(server, tuple(int(gpu) for gpu in np.flatnonzero(usable)[: needs.gpus]))
+
+    def choose_gang(self, task: ClusterTask, *, one_each: bool) -> list[PlacedOn]:
+        """Places for all members of a task, taken, or none. As for so many equal tasks that come together; where they
+        are to spread, the first servers of one order."""
+        needs, found = task.needs, list[PlacedOn]()
+        while len(found) < task.members:
+            if one_each or task.spread:
+                order = self.order(needs)[: task.members - len(found)]
+                chosen = [self.on(server, needs) for server in order]
+            else:
+                first = self.choose(needs)
+                chosen = [] if first is None else [first]
+            for placed in chosen:
+                self.take(placed, needs)
+            found += chosen
+            if not chosen or (task.spread and len(found) < task.members):
+                for placed in found:
+                    self.give_back(placed, needs)
+                return []
+        return found
 
     def take(self, placed: PlacedOn, needs: TaskNeeds) -> None:
         """The task is there from now on."""

@@ -28,13 +28,20 @@ class JobBegins:
 
 
 @dataclass(frozen=True)
+class JobStops:
+    """See `EmulatedServer.stop`."""
+
+    job: int
+
+
+@dataclass(frozen=True)
 class ServerSleeps:
     """See `EmulatedServer.sleep`."""
 
     asleep: bool
 
 
-Asked = tuple[int, JobBegins | ServerSleeps]  # the place of a server in the file, and what it is to do
+Asked = tuple[int, JobBegins | JobStops | ServerSleeps]  # the place of a server in the file, and what it is to do
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,8 @@ class ServersHere(ServerSet):
         for number, asked in moment.asked:
             if isinstance(asked, JobBegins):
                 self._servers[number].begin(asked.job, asked.gpus, asked.share, WHOLE, asked.ends)
+            elif isinstance(asked, JobStops):
+                self._servers[number].stop(asked.job)
             else:
                 self._servers[number].sleep(asked.asleep)
         self._told = told = Told()

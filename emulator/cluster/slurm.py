@@ -6,7 +6,7 @@
 | a job that never began, or took no time | has no duration: no run over time has it; a saturation draws it |
 | a job that runs still | ends with the dump: after its elapsed time, or at the latest time of any row |
 | a job of an array (`123_4`) | a task like any other; an array that waits (`123_[5-9]`) is left out |
-| a job over several nodes | a task for each node, `123/0`, `123/1`, ..., with an equal part of all that it has |
+| a job over several nodes | a gang with a member on each: an equal part of all that it has, rounded up |
 | a job that was tried again | its last row counts |
 | GPUs | `gres/gpu` of AllocTRES, or of ReqTRES; a task may use the types that ReqTRES names, any otherwise |
 | a server | has what its jobs used at most at the same time |
@@ -48,11 +48,11 @@ class _Resources:
     cpus: int
     memory: int
 
-    def part(self, of: int, number: int) -> "_Resources":
-        """Of `of` nearly equal parts, the one with this number."""
-        types = {kind: _part(gpus, of, number) for kind, gpus in self.types.items()}
-        gpus = max(_part(self.gpus, of, number), sum(types.values()))
-        return _Resources(gpus, types, _part(self.cpus, of, number), _part(self.memory, of, number))
+    def part(self, of: int) -> "_Resources":
+        """One of `of` equal parts, which are together not less than all."""
+        types = {kind: -(-gpus // of) for kind, gpus in self.types.items()}
+        gpus = max(-(-self.gpus // of), sum(types.values()))
+        return _Resources(gpus, types, -(-self.cpus // of), -(-self.memory // of))
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,9 @@ def _tasks(jobs: Mapping[str, _Job], latest: int) -> Iterator[ClusterTask]:
         lasts = None
         if job.began is not None:
             lasts = float((latest if job.ended is None else job.ended) - job.began) or None
-        for number in range(job.parts):
-            part = job.has.part(job.parts, number)
-            needs = TaskNeeds(part.gpus, WHOLE, part.cpus, part.memory, job.types if part.gpus else ())
-            own = name if job.parts == 1 else f"{name}/{number}"
-            yield ClusterTask(own, needs, float(job.submitted - first), lasts)
+        part, at = job.has.part(job.parts), float(job.submitted - first)
+        needs = TaskNeeds(part.gpus, WHOLE, part.cpus, part.memory, job.types if part.gpus else ())
+        yield ClusterTask(name, needs, at, lasts, job.parts, spread=job.parts > 1)
 
 
 def _by_number(name: str) -> tuple[tuple[int, ...], str]:
@@ -144,8 +142,8 @@ def _servers(jobs: Mapping[str, _Job], latest: int, path: Path) -> Iterator[Clus
     for job in jobs.values():
         if job.began is None:
             continue
-        for number, node in enumerate(job.nodes):
-            part = job.has.part(job.parts, number)
+        part = job.has.part(job.parts)
+        for node in job.nodes:
             changes[node] += [(job.began, 1, part), (latest if job.ended is None else job.ended, -1, part)]
     for node in sorted(changes, key=_by_number):
         now, most = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
@@ -164,10 +162,6 @@ def _servers(jobs: Mapping[str, _Job], latest: int, path: Path) -> Iterator[Clus
         types = tuple(kind for kind in sorted(by_type) for _ in range(by_type[kind]))
         memory = most["all", "memory"] or _MEMORY
         yield ClusterServer(node, types, frozenset(), most["all", "cpus"], memory, 0.0, None)
-
-
-def _part(whole: int, of: int, number: int) -> int:
-    return whole // of + (number < whole % of)
 
 
 def _time(row: ListRow, column: str) -> int | None:

@@ -17,12 +17,13 @@ class TargetWorkload:
     first."""
 
     def __init__(self, tasks: Sequence[ClusterTask], types: Sequence[str]) -> None:
-        found = Counter(
-            (t.needs.cpus, t.needs.share if t.needs.gpus else 0, t.needs.gpus, t.needs.types) for t in tasks
-        )
+        found = Counter[tuple[int, int, int, tuple[str, ...]]]()
+        for task in tasks:
+            needs = task.needs
+            found[needs.cpus, needs.share if needs.gpus else 0, needs.gpus, needs.types] += task.members
         kinds, covered = list[tuple[int, int, int, tuple[str, ...]]](), 0
         for kind in sorted(found, key=lambda kind: (found[kind], kind), reverse=True):
-            if covered >= _COVERED * len(tasks):
+            if covered >= _COVERED * found.total():
                 break
             kinds.append(kind)
             covered += found[kind]

@@ -8,6 +8,7 @@ from ringhil.emulator.scenario.file import names
 from ringhil.emulator.scenario.file.types import OneLine, Part
 
 MOST_GPUS = 64  # of a server
+MOST_MEMBERS = 10_000  # of a gang
 MOST_SERVERS = 100_000
 Watts = Annotated[float, Field(ge=0, le=1_000_000)]
 Seconds = Annotated[float, Field(ge=0, le=1_000_000_000)]
@@ -92,6 +93,13 @@ class WrittenTask(Part):
     at: Seconds = Field(0, description="seconds: when it comes")
     lasts: Seconds = Field(alias="for", gt=0, description="seconds: how long it takes, once it has begun")
     types: list[GivenName] = Field([], max_length=100, description="types of GPU that it can use; any unless given")
+    members: int = Field(
+        1,
+        ge=1,
+        le=MOST_MEMBERS,
+        description="a gang of so many, each with these needs, which begin together",
+    )
+    spread: bool = Field(False, description="each member on a server of its own")
 
 
 class WrittenFault(Part):

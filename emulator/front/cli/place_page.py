@@ -69,9 +69,10 @@ def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun]) -> PlaceVi
     ]
     placed = {
         name: [
-            (each.task.name, each.task.needs, each.placed, each.began, each.ended)
+            (each.task.name, each.task.needs, placed, each.began, each.ended)
             for each in run.tasks.values()
-            if each.placed is not None and each.began is not None
+            for placed in each.everywhere
+            if each.began is not None
         ]
         for name, run in played.items()
     }

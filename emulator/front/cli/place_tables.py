@@ -204,12 +204,13 @@ def curves(played: Mapping[str, Mapping[int, PlacementRun]]) -> str:
 
 
 def placements(cluster: GpuCluster, played: Mapping[str, Mapping[int, PlacementRun]]) -> str:
-    """CSV."""
+    """CSV: a row for each member of a task."""
     rows = (
-        (name, seed, task, *_where(cluster, found.placed), found.task.at, _blank(found.began), _blank(found.ended))
+        (name, seed, task, *_where(cluster, placed), found.task.at, _blank(found.began), _blank(found.ended))
         for name, runs in played.items()
         for seed, each in runs.items()
         for task, found in each.tasks.items()
+        for placed in found.everywhere or (None,)
     )
     return _csv(("policy", "seed", "task", "server", "gpus", "at", "began", "ended"), rows)
 
@@ -241,6 +242,7 @@ def _task(cluster: GpuCluster, found: PlacedTask) -> dict[str, Any]:
     return {
         "server": server,
         "gpus": [] if found.placed is None else _gpus(found.placed),
+        **({} if found.task.members == 1 else {"members": _members(cluster, found)}),
         "at": found.task.at,
         "began": found.began,
         "ended": found.ended,
@@ -248,6 +250,10 @@ def _task(cluster: GpuCluster, found: PlacedTask) -> dict[str, Any]:
         "wasted_gpu_s": found.wasted,
         **({} if found.had is None else {"gpu_seconds": found.had}),
     }
+
+
+def _members(cluster: GpuCluster, found: PlacedTask) -> list[dict[str, Any]]:
+    return [{"server": cluster.servers[each.server].name, "gpus": _gpus(each)} for each in found.everywhere]
 
 
 def _gpus(placed: PlacedOn) -> list[str]:

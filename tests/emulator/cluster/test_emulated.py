@@ -35,8 +35,8 @@ POWER = {
 }
 
 
-def random_cluster(draw: random.Random) -> GpuCluster:
-    """Some tasks share GPUs, some wait, some come together; some GPUs are taken."""
+def random_cluster(draw: random.Random, *, gangs: bool = False) -> GpuCluster:
+    """Some tasks share GPUs, some wait, some come together; some GPUs are taken. `gangs`: some have members."""
     servers = []
     for number in range(draw.randint(1, 4)):
         types = tuple(draw.choice([*POWER]) for _ in range(draw.randint(2, 5)))
@@ -50,7 +50,9 @@ def random_cluster(draw: random.Random) -> GpuCluster:
         gpus = draw.randint(0, most) if share == WHOLE else 1
         needs = TaskNeeds(gpus, share, draw.choice((0, 1000, 8000)), 0, ())
         lasts = draw.choice((1e8, *range(1, 30)))  # the first one is longer than a launch can be
-        tasks.append(ClusterTask(f"t{number}", needs, float(draw.randint(0, 20)), float(lasts)))
+        members = draw.choice((1, 1, 2, 3)) if gangs else 1
+        spread = members > 1 and draw.random() < 0.5
+        tasks.append(ClusterTask(f"t{number}", needs, float(draw.randint(0, 20)), float(lasts), members, spread))
     return GpuCluster("random", draw.randint(0, 99), 120.0, POWER, tuple(servers), tuple(tasks), None, 40.0)
 
 
@@ -93,6 +95,40 @@ def test_both_fleets_place_alike_and_agree_on_energy(seed: int, library: Library
     assert emulated.curve == table.curve
     assert emulated.energy_j == pytest.approx(table.energy_j, rel=0.01)
     assert emulated.metered_j not in (None, emulated.predicted_j)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_both_fleets_place_gangs_alike(seed: int, library: Library) -> None:
+    draw = random.Random(seed)
+    given, policy = random_cluster(draw, gangs=True), [*POLICIES][seed % len(POLICIES)]
+    table, emulated = play(given, POLICIES[policy], given.seed), played(given, policy, library)
+    assert emulated.tasks == table.tasks
+    assert emulated.curve == table.curve
+    assert emulated.energy_j == pytest.approx(table.energy_j, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_both_fleets_lose_and_repeat_whole_gangs(seed: int, library: Library) -> None:
+    """One member is lost: the others are given up, and all begin anew together. A census sees each fault."""
+    draw = random.Random(seed)
+    given = with_faults(random_cluster(draw, gangs=True), draw, entry=False)
+    seen = [fault for fault in given.faults if math.ceil(fault.at / given.census) * given.census < fault.ends]
+    given = replace(given, faults=tuple(seen))
+    table, emulated = play(given, POLICIES["pack-first"], given.seed), played(given, "pack-first", library)
+    assert emulated.tasks == table.tasks
+    assert emulated.curve == table.curve
+
+
+def test_a_gang_that_loses_a_member_frees_the_gpus_of_the_others(library: Library) -> None:
+    """By hand: GPU 1 of the second server fails at 12; its census at 20 gives up both, and they run on what is left."""
+    servers = tuple(ClusterServer(n, ("T4",) * 3, frozenset(), 32_000, 1 << 20, 0.0, None) for n in ("a", "b"))
+    gang = ClusterTask("t", TaskNeeds(2, WHOLE, 0, 0, ()), 0.0, 30.0, 2, spread=True)
+    given = GpuCluster("gang", 0, 100.0, POWER, servers, (gang,), None, 10.0, faults=(ClusterFault(12.0, 99.0, 1, 1),))
+    for run in (play(given, POLICIES["pack-first"], 0), played(given, "pack-first", library)):
+        done = run.tasks["t"]
+        assert [(each.server, each.gpus) for each in done.everywhere] == [(1, (0, 2)), (0, (0, 1))]
+        assert (done.began, done.ended, done.tries, done.wasted) == (20.0, 50.0, 2, 20.0 * 4)
+    assert done.had == pytest.approx(30 * 4, rel=0.02)
 
 
 @pytest.mark.parametrize("seed", range(3))

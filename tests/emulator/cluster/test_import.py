@@ -13,7 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringhil.emulator.cluster import load_cluster
-from ringhil.emulator.cluster.cluster import WHOLE, ClusterServer, GpuCluster, Processor, TaskNeeds, TypePower
+from ringhil.emulator.cluster.cluster import (
+    WHOLE,
+    ClusterServer,
+    ClusterTask,
+    GpuCluster,
+    Processor,
+    TaskNeeds,
+    TypePower,
+)
 from ringhil.emulator.cluster.convert import Imported, imported_texts
 from ringhil.emulator.cluster.kubernetes import imported_kubernetes, kwok_nodes
 from ringhil.emulator.cluster.moments import seconds_of
@@ -131,15 +139,13 @@ def test_times_of_day_are_seconds(moment: datetime) -> None:
     assert seconds_of(moment.isoformat()) == (whole, moment.tzinfo is not None)
 
 
-def test_a_job_over_several_nodes_is_a_task_for_each(tmp_path: Path) -> None:
+def test_a_job_over_several_nodes_is_a_gang(tmp_path: Path) -> None:
     row = f"5|COMPLETED|{DAY}08:00:00|{DAY}08:00:00|{DAY}08:00:09|9|gres/gpu:t4=5|cpu=3,gres/gpu:t4=5|2|g[09-10]"
     found = sacct(tmp_path, row)
-    assert [(task.name, task.needs.gpus, task.needs.cpus) for task in found.tasks] == [
-        ("5/0", 3, 1500),
-        ("5/1", 2, 1500),
-    ]
-    assert {task.needs.types for task in found.tasks} == {("t4",)}
-    assert [(server.name, len(server.types)) for server in found.servers] == [("g09", 3), ("g10", 2)]
+    needs = TaskNeeds(3, WHOLE, 1500, 0, ("t4",))
+    assert found.tasks == (ClusterTask("5", needs, 0.0, 9.0, 2, spread=True),)
+    assert [(server.name, len(server.types)) for server in found.servers] == [("g09", 3), ("g10", 3)]
+    assert loaded(found, tmp_path).tasks == found.tasks
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,21 @@ def test_a_task_that_does_not_fit_waits_and_keeps_nobody_waiting() -> None:
     assert played.unplaced == 0
 
 
+def test_a_gang_begins_with_all_its_members_or_not_at_all() -> None:
+    """It is placed as so many tasks that come together; with `spread`, on as many servers. The small one passes it."""
+    gang = ClusterTask("gang", ONE, 1.0, 5.0, 3)
+    tasks = [ClusterTask("long", ONE, 0.0, 10.0), gang, ClusterTask("small", ONE, 2.0, 3.0)]
+    given = cluster([server("a", [1, 1]), server("b", [1])], tasks)
+    for policy in POLICIES:
+        played = play(given, POLICIES[policy], 0)
+        assert {name: each.began for name, each in played.tasks.items()} == {"long": 0, "gang": 10, "small": 2}
+        done = played.tasks["gang"]
+        assert sorted((each.server, each.gpus) for each in done.everywhere) == [(0, (0,)), (0, (1,)), (1, (0,))]
+        assert done.ended == 15
+        wide = play(replace(given, tasks=(replace(gang, spread=True, members=2),)), POLICIES[policy], 0)
+        assert {each.server for each in wide.tasks["gang"].everywhere} == {0, 1}
+
+
 def small() -> GpuCluster:
     """Two servers; a task takes half a GPU of the first for 10 seconds, from 5 on."""
     servers = [

@@ -69,6 +69,16 @@ def test_servers_tasks_and_power_are_what_the_file_says(tmp_path: Path) -> None:
     assert (other.at, other.lasts, other.needs) == (0, 0.5, TaskNeeds(1, 250, 1500, 7, ("H200", "T4")))
 
 
+def test_a_task_may_be_a_gang(tmp_path: Path) -> None:
+    gang = GOOD.replace("gpus: 3, at: 1", "gpus: 2, members: 4, spread: true, at: 1")
+    found = load_cluster(written(tmp_path, gang)).tasks[0]
+    assert (found.members, found.spread, found.needs.gpus, found.asked) == (4, True, 2, 8 * WHOLE)
+    rows = PODS.splitlines()
+    listed = "\n".join([rows[0] + ",members", rows[1] + ",", rows[2] + ",3", ""])
+    file = written(tmp_path, LISTS.replace("  saturate", "  # saturate"), pods=listed)
+    assert [(each.members, each.spread) for each in load_cluster(file).tasks] == [(1, False), (3, True)]
+
+
 def test_lists_give_servers_tasks_and_orders(tmp_path: Path) -> None:
     """A pod that never began has no duration."""
     found = load_cluster(written(tmp_path, LISTS))
@@ -115,6 +125,14 @@ def test_lists_give_servers_tasks_and_orders(tmp_path: Path) -> None:
         ("name: n2", "name: '-'", "cluster.servers[1].name: found '-'; allowed is a name (a letter or digit, then let"),
         ("gpus: 2, type", "gpus: 0, busy: [0], type", "cluster.servers[2].busy[0]: there is no GPU 0; allowed is none"),
         ("tasks:", "server: {}\ntasks:", "top level: unknown key 'server'"),
+        ("gpus: 3,", "gpus: 4, members: 5,", "tasks[0].members: 't1' has 5 members; allowed are 3, for which"),
+        (
+            "gpus: 3,",
+            "gpus: 2, members: 6, spread: true,",
+            "tasks[0].members: 't1' has 6 members; allowed are 5, one",
+        ),
+        ("gpus: 3,", "gpus: 3, members: 0,", "tasks[0].members: found 0; allowed is"),
+        ("gpus: 3,", "gpus: 3, spread: true,", "tasks[0]: 'spread' without 'members'; needed are both"),
         ("at: 5", "at: 300", "faults[0].at: found 300; allowed is less than 'until', 200"),
         ("server: rack.0", "server: rack", "faults[2].server: unknown server 'rack'; did you mean"),
         ("gpu: a.2", "gpu: a.0", "faults[0]: a GPU that is taken from the start ('busy'); allowed are others"),
