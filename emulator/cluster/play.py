@@ -268,7 +268,7 @@ class _Run:
         """Where there is room for all its members now."""
         if each.task.name == self._explain and self._played.decision is None:
             self._keep_decision([each], self._scheduler.order(each.task.needs))
-        placed = self._scheduler.choose_gang(each.task, one_each=self._one_each)
+        placed = self._scheduler.choose_all(each.task, one_each=self._one_each)
         if placed:
             self._begin(each, placed, now)
         return bool(placed)

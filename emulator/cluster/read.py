@@ -269,9 +269,6 @@ class _Reader:
                 raise self._source.error((*loc, key), "a file without 'column'; needed is the column to read")
         if written.column is not None and written.arrivals is written.ties is None:
             raise self._source.error((*loc, "column"), "a column without a file; needed is 'arrivals' or 'ties'")
-        if gang := next((task for task in tasks if task.members > 1), None):
-            problem = f"{quoted(gang.name)} has {gang.members:,} members; allowed is one, or a run over time"
-            raise self._source.error(loc, problem)
         if not any(task.needs.asked for task in tasks):
             raise self._source.error(loc, "no task needs a GPU; needed is one that does")
         folder, column = self._path.parent, written.column or ""

@@ -30,15 +30,15 @@ class SaturationPoint:
 
 @dataclass(frozen=True)
 class Saturated:
-    """`arrivals`: each task by its place in the file, and where it went, None: nowhere, for good."""
+    """`arrivals`: each task by its place in the file, and where its members went; none of them: nowhere, for good."""
 
     points: tuple[SaturationPoint, ...]
-    arrivals: tuple[tuple[int, PlacedOn | None], ...]
+    arrivals: tuple[tuple[int, tuple[PlacedOn, ...]], ...]
 
     @property
     def failed(self) -> int:
         """Tasks that found no server."""
-        return sum(placed is None for _, placed in self.arrivals)
+        return sum(not placed for _, placed in self.arrivals)
 
 
 def saturate(
@@ -51,23 +51,23 @@ def saturate(
     """The same for the same seed; `on_progress` is told how many have come, of how many."""
     workload = TargetWorkload(cluster.tasks, tuple(cluster.power))
     servers = Servers.of(cluster)
-    scheduler = Scheduler(servers, policy(workload, np.random.default_rng(seed)), saturation.ties)
+    made = policy(workload, np.random.default_rng(seed))
+    scheduler = Scheduler(servers, made, saturation.ties)
     order = saturation.arrivals or tuple(_drawn(cluster, saturation.load, seed))
     everything = cluster.gpus * WHOLE
     fragments, watts, free = workload.fragmentation(servers), servers.watts(), int(servers.free.sum())
     asked = 0
     samples = defaultdict[int, list[tuple[float, float, float]]](list)
-    went = list[tuple[int, PlacedOn | None]]()
+    went = list[tuple[int, tuple[PlacedOn, ...]]]()
     for number, place in enumerate(order):
-        needs = cluster.tasks[place].needs
-        placed = scheduler.choose(needs)
-        if placed is not None:
-            scheduler.take(placed, needs)
-            row = np.array([placed.server])
-            changed = servers.at(row)
-            fragments[row], watts[row] = workload.fragmentation(changed), changed.watts()
-            free -= needs.asked
-        asked += needs.asked
+        task = cluster.tasks[place]
+        placed = tuple(scheduler.choose_all(task, one_each=made.one_each))
+        if placed:
+            rows = np.array(sorted({each.server for each in placed}))
+            changed = servers.at(rows)
+            fragments[rows], watts[rows] = workload.fragmentation(changed), changed.watts()
+            free -= task.asked
+        asked += task.asked
         went.append((place, placed))
         percent = round(100 * asked / everything)
         ratio = 100 * float(fragments.sum()) / free if free else 0.0
@@ -92,5 +92,5 @@ def _drawn(cluster: GpuCluster, load: float, seed: int) -> Iterator[int]:
     asked = 0
     while asked < wanted:
         place = first.pop(0) if first else int(random.integers(len(cluster.tasks)))
-        asked += cluster.tasks[place].needs.asked
+        asked += cluster.tasks[place].asked
         yield place

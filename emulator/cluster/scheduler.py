@@ -76,12 +76,12 @@ class Scheduler:
         usable = self.servers.at(row).usable(needs)[0]
         return PlacedOn(server, tuple(int(gpu) for gpu in np.flatnonzero(usable)[: needs.gpus]))
 
-    def choose_gang(self, task: ClusterTask, *, one_each: bool) -> list[PlacedOn]:
-        """Places for all members of a task, taken, or none. As for so many equal tasks that come together; where they
-        are to spread, the first servers of one order."""
+    def choose_all(self, task: ClusterTask, *, one_each: bool) -> list[PlacedOn]:
+        """Places for all members of a task, taken, or none. A gang is placed as so many equal tasks that come together;
+        where they are to spread, on the first servers of one order."""
         needs, found = task.needs, list[PlacedOn]()
         while len(found) < task.members:
-            if one_each or task.spread:
+            if task.members > 1 and (one_each or task.spread):
                 order = self.order(needs)[: task.members - len(found)]
                 chosen = [self.on(server, needs) for server in order]
             else:

@@ -105,9 +105,9 @@ def _filled(cluster: GpuCluster, done: Saturated) -> Iterator[Placement]:
     everything, asked = cluster.gpus * WHOLE, 0
     for place, placed in done.arrivals:
         task = cluster.tasks[place]
-        asked += task.needs.asked
-        if placed is not None:
-            yield task.name, task.needs, placed, 100 * asked / everything, None
+        asked += task.asked
+        for member in placed:
+            yield task.name, task.needs, member, 100 * asked / everything, None
 
 
 def page(

@@ -229,10 +229,11 @@ def saturation_curves(done: Mapping[str, Mapping[int, Saturated]]) -> str:
 def saturation_placements(cluster: GpuCluster, done: Mapping[str, Mapping[int, Saturated]]) -> str:
     """CSV."""
     rows = (
-        (name, seed, number, cluster.tasks[place].name, *_where(cluster, placed))
+        (name, seed, number, cluster.tasks[place].name, *_where(cluster, member))
         for name, runs in done.items()
         for seed, each in runs.items()
         for number, (place, placed) in enumerate(each.arrivals)
+        for member in placed or (None,)
     )
     return _csv(("policy", "seed", "arrival", "task", "server", "gpus"), rows)
 

@@ -43,10 +43,10 @@ def small(*arrivals: int, ties: tuple[int, ...] | None = None) -> tuple[GpuClust
 def test_each_arrival_is_a_sample_at_the_percent_that_came() -> None:
     """Of 3 GPUs: half a one on `b`, a whole one on `a`, and two, for which there is no room."""
     done = saturate(*small(0, 1, 2), POLICIES["packing"], 0)
-    assert [None if placed is None else (placed.server, placed.gpus) for _, placed in done.arrivals] == [
-        (1, (0,)),
-        (0, (0,)),
-        None,
+    assert [[(each.server, each.gpus) for each in placed] for _, placed in done.arrivals] == [
+        [(1, (0,))],
+        [(0, (0,))],
+        [],
     ]
     assert [(at.percent, at.allocated, at.watts) for at in done.points] == [
         (17, 16.67, 10),
@@ -63,8 +63,23 @@ def test_of_equals_the_one_with_the_least_place_is_taken() -> None:
     given = cluster([server(name, [1]) for name in "abc"])
     for ties, first in (((2, 0, 1), 1), ((1, 2, 0), 2), (None, 0)):
         done = saturate(given, Saturation(0.3, "", (0,), ties), POLICIES["best-fit"], 0)
-        assert done.arrivals[0][1] is not None
-        assert done.arrivals[0][1].server == first
+        assert [each.server for each in done.arrivals[0][1]] == [first]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_gang_that_comes_finds_room_for_all_members_or_takes_none(policy: str) -> None:
+    """Of servers of two GPUs and of one: three members of one GPU fit once, two that spread do, and then neither."""
+    servers = [server("a", [10, 10]), server("b", [10])]
+    three = ClusterTask("three", ONE, 0.0, 1.0, members=3)
+    spread = ClusterTask("spread", ONE, 0.0, 1.0, members=2, spread=True)
+    for tasks, order, held in (((three, spread), (0, 1), (3, 0)), ((spread, three), (0, 0, 1), (2, 0, 0))):
+        given = cluster(servers, tasks)
+        done = saturate(given, Saturation(2.0, "", order, None), POLICIES[policy], 0)
+        assert tuple(len(placed) for _, placed in done.arrivals) == held
+        places = [(each.server, gpu) for _, placed in done.arrivals for each in placed for gpu in each.gpus]
+        assert len(places) == len({*places}) == sum(held)
+        assert done.points[-1].allocated == round(100 * sum(held) / 3, 2)
+        assert done.failed == held.count(0)
 
 
 def test_without_a_list_arrivals_are_drawn_by_the_seed() -> None:
