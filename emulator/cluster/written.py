@@ -141,7 +141,7 @@ class ExpectedOfPolicy(Part):
         None, ge=0, le=99.99, description="percent at most of what is free; of a run, on average"
     )
     allocated: float | None = Field(
-        None, gt=0, le=100, description="with `saturate`: percent at least of all GPUs, in the end"
+        None, gt=0, le=1_000_000_000_000, description="with `saturate`: percent at least of all GPUs, in the end"
     )
     power: Bound | None = Field(None, description="with `saturate`: kW at most, in the end")
 

@@ -28,7 +28,7 @@ expect:
     waiting: {p99: 10}
     wake_ups: 2
     awake: 2
-    fragments: 100
+    fragments: 99.9
 """
 FILLED = """\
 cluster:
