@@ -68,11 +68,14 @@ def test_of_equals_the_one_with_the_least_place_is_taken() -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_gang_that_comes_finds_room_for_all_members_or_takes_none(policy: str) -> None:
-    """Of servers of two GPUs and of one: three members of one GPU fit once, two that spread do, and then neither."""
+    """Of servers of two GPUs and of one: three members of one GPU fit once. Two that spread fit once as well, and what
+    a second pair doesn't take is there for a task of one GPU."""
     servers = [server("a", [10, 10]), server("b", [10])]
     three = ClusterTask("three", ONE, 0.0, 1.0, members=3)
     spread = ClusterTask("spread", ONE, 0.0, 1.0, members=2, spread=True)
-    for tasks, order, held in (((three, spread), (0, 1), (3, 0)), ((spread, three), (0, 0, 1), (2, 0, 0))):
+    one = ClusterTask("one", ONE, 0.0, 1.0)
+    for order, held in (((0, 1), (3, 0)), ((1, 1, 0, 2), (2, 0, 0, 1))):
+        tasks = (three, spread, one)
         given = cluster(servers, tasks)
         done = saturate(given, Saturation(2.0, "", order, None), POLICIES[policy], 0)
         assert tuple(len(placed) for _, placed in done.arrivals) == held
