@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
@@ -14,10 +15,9 @@ from ringhil.emulator.cluster.server_sets import (
     FleetMoment,
     JobBegins,
     JobStops,
-    ServersApart,
     ServerSet,
-    ServersHere,
     ServerSleeps,
+    servers_in,
 )
 from ringhil.emulator.cluster.servers import Flags
 from ringhil.emulator.engine.library import Library
@@ -57,35 +57,32 @@ def counted_in_all(cluster: GpuCluster) -> float:
 
 
 class EmulatedFleet(Fleet):
-    """Of a cluster that says `until`, in `jobs` processes, 1: this one. Raises FleetError, also later."""
+    """Of a cluster that says `until`. `servers`: all, which are closed with it. Raises FleetError, also later."""
 
     name = "emulated"
 
-    def __init__(self, cluster: GpuCluster, seed: int, library: Library, *, jobs: int = 1) -> None:
-        self._clock = clock = clock_of(cluster)
+    def __init__(self, cluster: GpuCluster, servers: ServerSet) -> None:
+        self._clock, self._servers = clock_of(cluster), servers
         self._census, self._faults = cluster.census, cluster.faults
-        everyone = range(len(cluster.servers))
-        jobs = min(jobs, len(everyone))
-        self._set_of = [number % jobs for number in everyone]
-        self._sets = list[ServerSet]()
         try:
-            if jobs == 1:
-                self._sets.append(ServersHere(everyone, cluster, clock, library, seed))
-            else:
-                for first in range(jobs):
-                    self._sets.append(ServersApart(everyone[first::jobs], cluster, clock, library, seed))
-            self._settled = max([each.powered_up() for each in self._sets])
+            self._settled = servers.powered_up()
         except BaseException:
             self.close()
             raise
-        self._counted = np.zeros((len(everyone), max(len(each.types) for each in cluster.servers)), np.bool_)
+        most = max(len(each.types) for each in cluster.servers)
+        self._counted = np.zeros((len(cluster.servers), most), np.bool_)
         self._over, self._lost = dict[int, int](), list[int]()
         self._asked = list[Asked]()
         self._now, self._energy = 0.0, 0
 
+    @classmethod
+    def local(cls, cluster: GpuCluster, seed: int, library: Library, jobs: int = 1) -> Self:
+        """Its servers live in `jobs` processes of this machine, 1: this one. Raises FleetError."""
+        clock, everyone = clock_of(cluster), range(len(cluster.servers))
+        return cls(cluster, servers_in(jobs, everyone, cluster, clock, library, seed))
+
     def close(self) -> None:
-        for each in self._sets:
-            each.close()
+        self._servers.close()
 
     def pass_to(self, now: float) -> None:
         self._now = now
@@ -94,19 +91,15 @@ class EmulatedFleet(Fleet):
     def _play(self, *, metered: bool) -> None:
         # What ends at this moment, and the census of this moment, are told when the decision is made.
         due = self._clock.cycle(self._now)
-        down = frozenset(self._down())
-        for place, servers in enumerate(self._sets):
-            asked = tuple(each for each in self._asked if self._set_of[each[0]] == place)
-            servers.give(FleetMoment(asked, due + self._settled, due, down, metered))
+        self._servers.give(FleetMoment(tuple(self._asked), due + self._settled, due, frozenset(self._down()), metered))
         self._asked.clear()
-        told = [servers.hear() for servers in self._sets]
-        for each in told:
-            for number, counted in each.counted.items():
-                self._counted[number] = False
-                self._counted[number, list(counted)] = True
-            self._over.update(each.over)
-        self._lost += sorted(job for each in told for job in each.lost)
-        self._energy = sum(each.energy for each in told)
+        told = self._servers.hear()
+        for number, counted in told.counted.items():
+            self._counted[number] = False
+            self._counted[number, list(counted)] = True
+        self._over.update(told.over)
+        self._lost += sorted(told.lost)
+        self._energy = told.energy
 
     def _down(self) -> Iterator[int]:
         """A whole server that is out of order doesn't answer when a census is due."""

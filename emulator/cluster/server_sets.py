@@ -1,10 +1,11 @@
-"""Some servers of a cluster and what is asked of them: in this process, or in one of their own."""
+"""Some servers of a cluster and what is asked of them: in this process, in one of their own, or spread over several."""
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from signal import SIGKILL
@@ -85,6 +86,45 @@ class ServerSet(ABC):
     @abstractmethod
     def close(self) -> None:
         """Free all models."""
+
+
+Make = Callable[[Sequence[int]], ServerSet]  # of servers, by their places in the file
+
+
+class ServersSpread(ServerSet):
+    """In sets that play at the same time: of `numbers`, one set has the first, the next one the second, and so on.
+    Raises FleetError."""
+
+    def __init__(self, numbers: Sequence[int], makes: Sequence[Make]) -> None:
+        self._set_of = {number: place % len(makes) for place, number in enumerate(numbers)}
+        self._sets = list[ServerSet]()
+        try:
+            for first, make in enumerate(makes):
+                self._sets.append(make(numbers[first :: len(makes)]))
+        except BaseException:
+            self.close()
+            raise
+
+    def powered_up(self) -> int:
+        return max([each.powered_up() for each in self._sets])
+
+    def give(self, moment: FleetMoment) -> None:
+        for place, servers in enumerate(self._sets):
+            asked = tuple(each for each in moment.asked if self._set_of[each[0]] == place)
+            servers.give(replace(moment, asked=asked))
+
+    def hear(self) -> Told:
+        told = Told()
+        for each in [servers.hear() for servers in self._sets]:
+            told.counted.update(each.counted)
+            told.over.update(each.over)
+            told.lost += each.lost
+            told.energy += each.energy
+        return told
+
+    def close(self) -> None:
+        for each in self._sets:
+            each.close()
 
 
 class ServersHere(ServerSet):
@@ -182,6 +222,16 @@ class ServersApart(ServerSet):
             raise FleetError(answer)
         assert isinstance(answer, int | Told)
         return answer
+
+
+def servers_in(
+    jobs: int, numbers: Sequence[int], cluster: GpuCluster, clock: Clock, library: Library, seed: int
+) -> ServerSet:
+    """In so many processes, 1: this one; no more than there are servers. Raises FleetError."""
+    if min(jobs, len(numbers)) == 1:
+        return ServersHere(numbers, cluster, clock, library, seed)
+    apart = partial(ServersApart, cluster=cluster, clock=clock, library=library, seed=seed)
+    return ServersSpread(numbers, [apart] * min(jobs, len(numbers)))
 
 
 def _serve(

@@ -8,8 +8,12 @@ A worker that is gone, or silent for `SILENCE` seconds, gets nothing more, and w
 by itself. A task by itself whose worker is lost as well is done once more, on a worker that has nothing else; when that
 one is lost, too, the task is, unless it has more `tries`. What a worker answers after it was taken for lost is not
 heard.
+
+Tasks that build on each other have a home: they go to one worker, one at a time. When it is gone, whoever comes in its
+place gets them, or after `_RETURN` seconds any other worker, which has to find out that it lacks what came before.
 """
 
+import asyncio
 import contextlib
 import itertools
 import json
@@ -37,6 +41,8 @@ SILENCE = 30.0  # seconds without a sign of life; a worker gives one every few
 _LOOK = 0.5  # seconds between two looks at who is there
 _ANSWER = 10.0  # seconds for an answer to what costs nothing
 _NO_SCHEDULER = 15.0  # seconds without one
+_RETURN = 15.0  # seconds in which a worker that was lost may be started again, and be checked
+_SIGN = 60.0  # seconds after which workers that have nothing to do are told that it goes on
 LOST = "the worker that played it was lost, {}"
 
 _log = logging.getLogger(__name__)
@@ -81,10 +87,23 @@ class _Flight(Generic[T]):
 
 class DaskPool(Pool[T, A]):
     """Plays `order` on a cluster, which is closed with it. `tries`: a task that has cost so many workers is lost.
-    Raises ClusterError when nobody can be found to play."""
+    `home`: of a task, from 0; those that have one are given in batches of one. Raises ClusterError when nobody can be
+    found to play."""
 
-    def __init__(self, cluster: Cluster, order: Order, codec: Codec[T, A], ahead: int = 1, *, tries: int = 2) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        order: Order,
+        codec: Codec[T, A],
+        ahead: int = 1,
+        *,
+        tries: int = 2,
+        home: Callable[[T], int | None] = lambda task: None,
+    ) -> None:
         self._cluster, self._order, self._codec, self._ahead, self._tries = cluster, order, codec, ahead, tries
+        self._home_of, self._homes = home, dict[int, str]()  # by home: the address of the worker
+        self._left = -_RETURN
+        self._signed = time.monotonic()
         self._token = uuid.uuid4().hex
         self._numbers, self._keys = itertools.count(), itertools.count()
         self._members: dict[str, _Member] = {}
@@ -109,6 +128,11 @@ class DaskPool(Pool[T, A]):
     def lanes(self) -> int:
         """Batches that are played at a time by those who are ready."""
         return sum(member.lanes for member in self._members.values() if member.state == _State.READY)
+
+    @property
+    def workers(self) -> int:
+        """Those who are ready."""
+        return sum(member.state == _State.READY for member in self._members.values())
 
     @property
     def room(self) -> int:
@@ -203,6 +227,11 @@ class DaskPool(Pool[T, A]):
         if any(member.state != _State.REFUSED for member in self._members.values()):
             self._alone = now
         self._give_up(now)
+        if now - self._signed > _SIGN:
+            self._signed = now
+            for member in self._members.values():
+                if member.state == _State.READY:
+                    self._run(on_worker.drop_tasks, member, [])
         return heard
 
     def _there(self) -> dict[str, Any]:
@@ -257,6 +286,8 @@ class DaskPool(Pool[T, A]):
         if self._members.pop(member.address, None) is None:
             return []
         _log.info("worker %s: %s", member.address, how)
+        self._left = time.monotonic()
+        self._homes = {home: address for home, address in self._homes.items() if address != member.address}
         heard: list[Heard[T, A]] = []
         for key, flight in list(self._flights.items()):
             if flight.member is member:
@@ -283,6 +314,10 @@ class DaskPool(Pool[T, A]):
         kept = set[str]()  # workers that are to have nothing, soon
         for batch in waiting:
             alone = len(batch) == 1 and self._died[batch[0][0]] > 0
+            home = self._home_of(batch[0][1])
+            if home is not None:
+                self._send_home(batch, home, alone=alone)
+                continue
             open_ = [member for member in self._members.values() if member.free > 0 and member.address not in kept]
             member = max(open_, key=lambda one: -one.flights if alone else one.free, default=None)
             if member is None or (alone and member.flights):
@@ -290,10 +325,29 @@ class DaskPool(Pool[T, A]):
                 if member is not None:
                     kept.add(member.address)
                 continue
-            _log.debug("worker %s does %d tasks from %s on", member.address, len(batch), batch[0][1])
-            member.flights, member.alone = member.flights + 1, alone
-            plain = [(number, self._codec.encode(task)) for number, task in batch]
-            self._submit(member, dict(batch), on_worker.play_batch, plain, alone=alone)
+            self._fly(batch, member, alone=alone)
+
+    def _send_home(self, batch: _Batch[T], home: int, *, alone: bool) -> None:
+        """It waits while its worker is busy, and while somebody may still come in place of one that is gone."""
+        if home not in self._homes:
+            ready = [member.address for member in self._members.values() if member.state == _State.READY]
+            has = Counter(self._homes.values())
+            address = min(ready, key=lambda one: has[one], default=None)
+            if address is not None and (not has[address] or time.monotonic() - self._left > _RETURN):
+                _log.info("worker %s: has %s", address, batch[0][1])
+                self._homes[home] = address
+        member = self._members.get(self._homes.get(home, ""))
+        if member is None or member.flights:
+            self._waiting.append(batch)
+        else:
+            self._fly(batch, member, alone=alone, at_home=True)
+
+    def _fly(self, batch: _Batch[T], member: _Member, *, alone: bool, at_home: bool = False) -> None:
+        _log.debug("worker %s does %d tasks from %s on", member.address, len(batch), batch[0][1])
+        member.flights, member.alone = member.flights + 1, alone
+        plain = [(number, self._codec.encode(task)) for number, task in batch]
+        function = on_worker.play_at_once if at_home else on_worker.play_batch
+        self._submit(member, dict(batch), function, plain, alone=alone, as_task=not at_home)
 
     def _submit(
         self,
@@ -303,18 +357,24 @@ class DaskPool(Pool[T, A]):
         argument: object,
         *,
         alone: bool = False,
+        as_task: bool = True,
     ) -> None:
-        key = f"ringhil-{self._token}-{next(self._keys)}"
-        future = self._cluster.client.submit(
-            function,
-            self._token,
-            argument,
-            key=key,
-            workers=[member.address],
-            allow_other_workers=False,
-            pure=False,
-            retries=0,
-        )
+        key, client = f"ringhil-{self._token}-{next(self._keys)}", self._cluster.client
+        if as_task:
+            future: Any = client.submit(
+                function,
+                self._token,
+                argument,
+                key=key,
+                workers=[member.address],
+                allow_other_workers=False,
+                pure=False,
+                retries=0,
+            )
+        else:
+            beside = _beside(client, member.address, function, self._token, argument)
+            future = asyncio.run_coroutine_threadsafe(beside, client.loop.asyncio_loop)
+            future.key = key
         self._flights[key] = _Flight(future, member, tasks, alone)
         future.add_done_callback(self._told.put)
 
@@ -372,6 +432,11 @@ class DaskPool(Pool[T, A]):
                 on_error="ignore",
                 callback_timeout=_ANSWER,
             )
+
+
+async def _beside(client: Any, address: str, function: Callable[..., Any], *arguments: object) -> Any:
+    """What a worker answers, when it isn't a task of Dask's."""
+    return (await client._run(function, *arguments, workers=[address]))[address]
 
 
 def _as_before(member: _Member) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from ringhil.emulator.campaign.dask import ClusterError
 from ringhil.emulator.campaign.dask.dask_pool import DaskPool
 from ringhil.emulator.campaign.dask.exploring import CaseCodec, ExploreCampaign
 from ringhil.emulator.campaign.dask.order import Facts, NamedFirmware, Order, SentRtl
-from ringhil.emulator.campaign.dask.placing import RunCodec, campaign_of
+from ringhil.emulator.campaign.dask.placing import PlaceCodec, campaign_of, home
 from ringhil.emulator.campaign.dask.verifying import NOT_SENT, TaskCodec, VerifyCampaign
 from ringhil.emulator.campaign.dask.where import LOCAL, connect
 from ringhil.emulator.campaign.explore.explorer import Conditions, Players
 from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.space import Round
-from ringhil.emulator.campaign.place import PlaceRun, RunResult
+from ringhil.emulator.campaign.place import PlaceAnswer, PlaceTask
 from ringhil.emulator.campaign.verify.run import VerifyPlan
 from ringhil.emulator.campaign.verify.tasks import Loaded, Task
 from ringhil.emulator.campaign.verify.verdict import Verdict
@@ -65,8 +65,8 @@ def verifiers(
 
 def placers(
     where: str, cluster: GpuCluster, library: Library, jobs: int, refused: Callable[[str], None] = lambda line: None
-) -> DaskPool[PlaceRun, RunResult | str]:
-    """Who plays the runs of a cluster for `place`, by policies of ours. Raises ClusterError."""
+) -> DaskPool[PlaceTask, PlaceAnswer]:
+    """Who plays the runs of a cluster for `place`, by policies of ours, or parts of one. Raises ClusterError."""
     sent, firmware = SentRtl.of(library, None), NamedFirmware((), {})
     order = Order(Facts.here(), sent, firmware, "place", campaign_of(cluster), where == LOCAL)
-    return DaskPool(connect(where, jobs, refused), order, RunCodec(), tries=_TRIES)
+    return DaskPool(connect(where, jobs, refused), order, PlaceCodec(), tries=_TRIES, home=home)

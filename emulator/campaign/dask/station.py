@@ -31,7 +31,7 @@ from ringhil.emulator.campaign.dask import exploring, placing, verifying
 from ringhil.emulator.campaign.dask.order import Crew, Facts, Order, Refused
 from ringhil.emulator.campaign.pool import LocalPool, Lost
 
-IDLE = 300.0  # seconds without a batch after which whoever ordered it is taken for gone
+IDLE = 300.0  # seconds without a message after which whoever ordered it is taken for gone
 _LOOK = 0.02  # seconds after which a message is seen while cases are played
 _WATCH = 0.5  # seconds after which the end of the worker is seen while the server settles
 _KINDS = {"explore": exploring.crew, "place": placing.crew, "verify": verifying.crew}

@@ -1,5 +1,7 @@
-"""Policies compared on a cluster: each run, by load, policy and seed, is a task of a pool."""
+"""Policies compared on a cluster. A pool plays runs, by load, policy and seed, or parts of the servers of one."""
 
-from ringhil.emulator.campaign.place.sweep import PlaceError, PlaceRun, RunPlayer, RunResult, play_all
+from ringhil.emulator.campaign.place.run import PlaceError, PlaceRun, RunResult
+from ringhil.emulator.campaign.place.servers import PlaceAnswer, PlaceTask, ServersTask
+from ringhil.emulator.campaign.place.sweep import RunPlayer, play_all
 
-__all__ = ["PlaceError", "PlaceRun", "RunPlayer", "RunResult", "play_all"]
+__all__ = ["PlaceAnswer", "PlaceError", "PlaceRun", "PlaceTask", "RunPlayer", "RunResult", "ServersTask", "play_all"]

@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ringhil.emulator.campaign.dask.where import LOCAL, check
 from ringhil.emulator.campaign.explore.explorer import Conditions, Players
-from ringhil.emulator.campaign.place import PlaceRun, RunResult
-from ringhil.emulator.campaign.pool import Pool
+from ringhil.emulator.campaign.place import PlaceAnswer, PlaceTask
 from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport, run_all
 from ringhil.emulator.campaign.verify.run import Progress
 from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.loop.loading import is_board
+
+if TYPE_CHECKING:
+    from ringhil.emulator.campaign.dask.dask_pool import DaskPool
 
 option = click.option(
     "--cluster",
@@ -51,7 +54,7 @@ def verify(where: str, plan: VerifyPlan, on_progress: Progress) -> VerifyReport:
     return run_all(replace(plan, jobs=pool.lanes), on_progress, pool)
 
 
-def placers(where: str, cluster: GpuCluster, library: Library, jobs: int) -> Pool[PlaceRun, RunResult | str]:
+def placers(where: str, cluster: GpuCluster, library: Library, jobs: int) -> "DaskPool[PlaceTask, PlaceAnswer]":
     """Who plays the runs of `ringhil place`. Raises ClusterError."""
     from ringhil.emulator.campaign.dask import players
 

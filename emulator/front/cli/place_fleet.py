@@ -1,13 +1,14 @@
 """Which fleet plays the runs of a cluster, emulated servers or a table; and where they are played."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Self
 
 import click
 
 from ringhil.emulator.campaign.place import PlaceRun, RunPlayer, RunResult, play_all
-from ringhil.emulator.campaign.pool import LocalPool, Pool
+from ringhil.emulator.campaign.pool import LocalPool
 from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.cluster.emulated_fleet import MOST_COUNTED, EmulatedFleet, counted_in_all, misfit
 from ringhil.emulator.cluster.fleet import TableFleet
@@ -32,14 +33,15 @@ def fleet_of(clusters: Sequence[GpuCluster], wanted: str | None, runs: int) -> s
 
 
 class RunPlayers:
-    """Play runs in `jobs` processes here, or on the Dask workers that `where` names. Raises ClusterError."""
+    """Play runs in `jobs` processes here, or on the Dask workers that `where` names: each run on one of them, or, where
+    there are more workers than emulated runs, one run after the other on all. Raises ClusterError."""
 
     def __init__(
         self, cluster: GpuCluster, policies: Mapping[str, type[PlacementPolicy]], jobs: int, where: str | None
     ) -> None:
         self._cluster, self._policies, self._jobs = cluster, policies, jobs
         self._opened = ExitStack()
-        self._pool: Pool[PlaceRun, RunResult | str] | None = None
+        self._pool = None
         if where is not None:
             for name in policies:
                 if name not in POLICIES:
@@ -48,26 +50,31 @@ class RunPlayers:
 
     def play(self, runs: Sequence[PlaceRun]) -> dict[PlaceRun, RunResult]:
         """Each once, in this order. Raises PlaceError and FleetError."""
+        emulated = any(run.fleet == EmulatedFleet.name for run in runs)
         if self._pool is not None:
+            if emulated and len(runs) < self._pool.lanes:
+                player = RunPlayer(self._cluster, self._policies)
+                there = partial(player.play_spread, pool=self._pool, parts=self._pool.workers)
+                return {run: _counted(run, there) for run in runs}
             with terminal.counting("runs") as on_progress:
                 return play_all(runs, self._pool, on_progress)
-        emulated = any(run.fleet == EmulatedFleet.name for run in runs)
         lanes = min(self._jobs, len(runs))
         player = RunPlayer(self._cluster, self._policies, _library() if emulated else None, self._jobs // lanes)
         if lanes == 1:
-            return {run: self._alone(player, run) for run in runs}
+            return {run: _counted(run, player.play) for run in runs}
         with LocalPool(player, lanes) as pool, terminal.counting("runs") as on_progress:
             return play_all(runs, pool, on_progress)
-
-    def _alone(self, player: RunPlayer, run: PlaceRun) -> RunResult:
-        with terminal.counting(f"{run}: tasks") as on_progress:
-            return player.play(run, on_progress)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._opened.close()
+
+
+def _counted(run: PlaceRun, play: Callable[..., RunResult]) -> RunResult:
+    with terminal.counting(f"{run}: tasks") as on_progress:
+        return play(run, on_progress=on_progress)
 
 
 def _library() -> Library:

@@ -81,7 +81,7 @@ def children() -> set[int]:
 
 def played(given: GpuCluster, policy: str, library: Library, jobs: int = 1) -> PlacementRun:
     """On the emulated fleet."""
-    with EmulatedFleet(given, given.seed, library, jobs=jobs) as fleet:
+    with EmulatedFleet.local(given, given.seed, library, jobs) as fleet:
         return play(given, POLICIES[policy], given.seed, fleet=fleet)
 
 
@@ -180,7 +180,7 @@ def test_a_process_that_is_killed_is_named_and_takes_the_others_with_it(library:
     task = ClusterTask("t", TaskNeeds(1, WHOLE, 0, 0, ()), 1.0, 20.0)
     given = GpuCluster("killed", 0, 30.0, POWER, tuple(servers), (task,), None)
     before = children()
-    with EmulatedFleet(given, 0, library, jobs=3) as fleet:
+    with EmulatedFleet.local(given, 0, library, jobs=3) as fleet:
         ours = sorted(children() - before)
         assert len(ours) == 3
         os.kill(ours[1], signal.SIGKILL)

@@ -15,7 +15,7 @@ from tests.emulator.campaign.dask.commands import started
 from tests.emulator.campaign.dask.dask_processes import machines, played_by
 from tests.emulator.cluster.clusters import cluster, random_servers
 
-from ringhil.emulator.campaign.dask.placing import RunCodec, played
+from ringhil.emulator.campaign.dask.placing import PlaceCodec, played
 from ringhil.emulator.campaign.place import PlaceRun, RunPlayer
 from ringhil.emulator.cluster.cluster import ClusterFault, ClusterTask, Saturation, TaskNeeds
 from ringhil.emulator.cluster.policies import POLICIES
@@ -38,7 +38,7 @@ def test_a_run_that_has_travelled_is_the_run() -> None:
             given = replace(given, saturation=Saturation(1.3, "", None, None))
         player = RunPlayer(given, POLICIES)
         run = PlaceRun(draw.choice((None, 0.7)), draw.choice([*POLICIES]), number, 70.0)
-        assert repr(RunCodec().decode(played(player, RunCodec().encode(run)))) == repr(player(run))
+        assert repr(PlaceCodec().decode(played(player, PlaceCodec().encode(run)))) == repr(player(run))
 
 
 def test_workers_place_what_processes_place(tmp_path: Path) -> None:
