@@ -42,10 +42,11 @@ class ExploreCampaign:
 _CAMPAIGN = TypeAdapter(ExploreCampaign)
 
 
-def crew(order: Order, library: Library, firmware: FirmwareChoice, folder: Path) -> Crew:
+def crew(order: Order, library: Library | None, firmware: FirmwareChoice, folder: Path) -> Crew:
     """Run on a worker. Raises Refused."""
     campaign = _CAMPAIGN.validate_json(order.campaign)
     try:
+        assert library is not None
         warm, rounds = settle(loads(campaign.scenario), library, campaign.after, firmware=firmware)
     except (UnsettledError, ExploreError, ScenarioError, DataError, FirmwareError) as error:
         raise Refused(f"the server, which settles here, doesn't there: {error}") from error

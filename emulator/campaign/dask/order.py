@@ -118,11 +118,12 @@ class NamedFirmware:
 
 @dataclass(frozen=True)
 class Order:
-    """`kind`: explore, place or verify; `campaign`: JSON of that kind. `lanes`: batches that are played at a time.
+    """`rtl`: None: nothing is emulated, and no engine is built. `kind`: explore, place or verify; `campaign`: JSON of
+    that kind. `lanes`: batches that are played at a time.
     `shared`: the worker is on this machine and finds its files."""
 
     facts: Facts
-    rtl: SentRtl
+    rtl: SentRtl | None
     firmware: NamedFirmware
     kind: str
     campaign: str

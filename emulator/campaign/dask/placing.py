@@ -23,7 +23,7 @@ def campaign_of(cluster: GpuCluster) -> str:
     return _CAMPAIGN.dump_json((cluster,)).decode()
 
 
-def crew(order: Order, library: Library, firmware: FirmwareChoice, folder: Path) -> Crew:
+def crew(order: Order, library: Library | None, firmware: FirmwareChoice, folder: Path) -> Crew:
     """Run on a worker."""
     (cluster,) = _CAMPAIGN.validate_json(order.campaign)
     player = RunPlayer(cluster, POLICIES, library, part_jobs=order.lanes)

@@ -64,9 +64,14 @@ def verifiers(
 
 
 def placers(
-    where: str, cluster: GpuCluster, library: Library, jobs: int, refused: Callable[[str], None] = lambda line: None
+    where: str,
+    cluster: GpuCluster,
+    library: Library | None,
+    jobs: int,
+    refused: Callable[[str], None] = lambda line: None,
 ) -> DaskPool[PlaceTask, PlaceAnswer]:
-    """Who plays the runs of a cluster for `place`, by policies of ours, or parts of one. Raises ClusterError."""
-    sent, firmware = SentRtl.of(library, None), NamedFirmware((), {})
-    order = Order(Facts.here(), sent, firmware, "place", campaign_of(cluster), where == LOCAL)
+    """Who plays the runs of a cluster for `place`, by policies of ours, or parts of one; without a library none that is
+    emulated. Raises ClusterError."""
+    rtl = None if library is None else SentRtl.of(library, None)
+    order = Order(Facts.here(), rtl, NamedFirmware((), {}), "place", campaign_of(cluster), where == LOCAL)
     return DaskPool(connect(where, jobs, refused), order, PlaceCodec(), tries=_TRIES, home=home)

@@ -96,7 +96,7 @@ def ordered(text: str, folder: Path) -> tuple[Crew, int]:
     order = Order.from_json(text)
     firmware = order.firmware.loaded()
     try:
-        library = order.rtl.library(folder)
+        library = None if order.rtl is None else order.rtl.library(folder)
     except (BuildError, OSError) as error:
         raise Refused(f"the engine can't be built or loaded there: {error}") from error
     return _KINDS[order.kind](order, library, firmware, folder), order.lanes

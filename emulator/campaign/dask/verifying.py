@@ -111,8 +111,9 @@ class SentPlayer(Player):
 NOT_SENT = "work from a file isn't sent to other machines; give `units`, or play it without --cluster"
 
 
-def crew(order: Order, library: Library, firmware: FirmwareChoice, folder: Path) -> Crew:
+def crew(order: Order, library: Library | None, firmware: FirmwareChoice, folder: Path) -> Crew:
     """Run on a worker; failing variants leave theirs below `folder` until it is sent."""
+    assert library is not None
     campaign = _CAMPAIGN.validate_json(order.campaign)
     files = [Path(sent.path) for sent in campaign.files]
     rtl = None if campaign.rtl is None else (Path(campaign.rtl[0]), campaign.rtl[1])

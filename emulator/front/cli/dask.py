@@ -54,8 +54,8 @@ def verify(where: str, plan: VerifyPlan, on_progress: Progress) -> VerifyReport:
     return run_all(replace(plan, jobs=pool.lanes), on_progress, pool)
 
 
-def placers(where: str, cluster: GpuCluster, library: Library, jobs: int) -> "DaskPool[PlaceTask, PlaceAnswer]":
-    """Who plays the runs of `ringhil place`. Raises ClusterError."""
+def placers(where: str, cluster: GpuCluster, library: Library | None, jobs: int) -> "DaskPool[PlaceTask, PlaceAnswer]":
+    """Who plays the runs of `ringhil place`; without a library none that is emulated. Raises ClusterError."""
     from ringhil.emulator.campaign.dask import players
 
     return players.placers(where, cluster, library, jobs, _told)

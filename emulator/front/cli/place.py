@@ -197,7 +197,8 @@ def command(
         else:
             _check_timed(files[0], given)
         passed_over = _passed_over(given) if filling is None else None
-        with RunPlayers(given, policies, jobs or processors(), cluster) as players:
+        table = filling is not None or wanted == TABLE
+        with RunPlayers(given, policies, jobs or processors(), cluster, table=table) as players:
             fleet, played = _played(given, [*policies], chosen, [*dict.fromkeys(loads)] or [None], wanted, players)
         compared = _compared(given, played)
     if folder is not None:

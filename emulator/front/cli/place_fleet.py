@@ -34,10 +34,17 @@ def fleet_of(clusters: Sequence[GpuCluster], wanted: str | None, runs: int) -> s
 
 class RunPlayers:
     """Play runs in `jobs` processes here, or on the Dask workers that `where` names: each run on one of them, or, where
-    there are more workers than emulated runs, one run after the other on all. Raises ClusterError."""
+    there are more workers than emulated runs, one run after the other on all. `table`: no run will be emulated. Raises
+    ClusterError."""
 
     def __init__(
-        self, cluster: GpuCluster, policies: Mapping[str, type[PlacementPolicy]], jobs: int, where: str | None
+        self,
+        cluster: GpuCluster,
+        policies: Mapping[str, type[PlacementPolicy]],
+        jobs: int,
+        where: str | None,
+        *,
+        table: bool,
     ) -> None:
         self._cluster, self._policies, self._jobs = cluster, policies, jobs
         self._opened = ExitStack()
@@ -46,7 +53,8 @@ class RunPlayers:
             for name in policies:
                 if name not in POLICIES:
                     raise click.UsageError(f"--policy {name}: your own code isn't sent to workers; leave --cluster out")
-            self._pool = self._opened.enter_context(dask.placers(where, cluster, _library(), jobs))
+            library = None if table else _library()
+            self._pool = self._opened.enter_context(dask.placers(where, cluster, library, jobs))
 
     def play(self, runs: Sequence[PlaceRun]) -> dict[PlaceRun, RunResult]:
         """Each once, in this order. Raises PlaceError and FleetError."""

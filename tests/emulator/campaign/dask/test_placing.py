@@ -44,8 +44,11 @@ def test_a_run_that_has_travelled_is_the_run() -> None:
 def test_workers_place_what_processes_place(tmp_path: Path) -> None:
     words = ("place", EXAMPLES / "cluster.yaml", "--policy", "random", "--policy", "fgd", "--load", 1, "--load", 2)
     words = (*words, "--fleet", "table", "--seeds", 2, "--json", "--csv")
-    here, there = ringhil(*words, tmp_path / "1"), ringhil(*words, tmp_path / "2", "--cluster", "local", "-j", 2)
+    empty = {**os.environ, "RINGHIL_CACHE": str(tmp_path / "cache")}
+    here = ringhil(*words, tmp_path / "1")
+    there = ringhil(*words, tmp_path / "2", "--cluster", "local", "-j", 2, env=empty)
     assert (there.returncode, there.stderr, there.stdout) == (0, "", here.stdout)
+    assert not (tmp_path / "cache").exists(), "no engine is built for a table"
     assert [p.read_bytes() for p in sorted((tmp_path / "1").iterdir())] == [
         p.read_bytes() for p in sorted((tmp_path / "2").iterdir())
     ]
