@@ -41,6 +41,7 @@ COMMANDS = {
     "export": "Write a recording for other tools: Wireshark, Perfetto, waves, JSON lines.",
     "extcap": "Let Wireshark capture from a recording while it is written.",
     "firmware": "Check the firmware of a GPU against what it must do.",
+    "lend": "Lend a whole GPU to a virtual machine: look whether this machine can.",
     "nvml": "Run a program that uses NVML, such as nvitop, on the GPUs of a served server.",
     "place": "Place tasks on the servers of a cluster, and compare policies.",
     "replay": "Run a recorded run or live session again, and compare.",
