@@ -159,4 +159,4 @@ class ClusterFile(Part):
     pods: OneLine | None = Field(None, description="a CSV file of tasks, relative to this file's folder")
     faults: list[WrittenFault] = Field([], max_length=100_000, description="what fails, and when")
     failing: WrittenFailing | None = Field(None, description="GPUs that fail at random moments")
-    expect: list[ExpectedOfPolicy] = Field([], max_length=1000, description="what `ringhil verify` judges")
+    expect: list[ExpectedOfPolicy] = Field([], max_length=1000, description="what `ringhil place` and `verify` judge")

@@ -27,7 +27,7 @@ from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.slurm import imported_sacct
 from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stream
-from ringhil.emulator.front.cli import dask, terminal
+from ringhil.emulator.front.cli import dask, place_expect, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import (
     FILE,
@@ -146,7 +146,8 @@ def command(
 ) -> int:
     """Place the tasks of a cluster file on its servers, once by each policy: energy, waiting, fragmentation.
 
-    Exit code 0, also where tasks find no server; 2: by no policy any of them did.
+    Exit code 0, also where tasks find no server; 1: an expectation of the file fails; 2: by no policy any task found a
+    server.
     """
     if (kind is None) != (written is None):
         raise click.UsageError("--import and -o go together: --import openb NODES.csv PODS.csv -o CLUSTER.yaml")
@@ -200,21 +201,25 @@ def command(
         with RunPlayers(given, policies, jobs or processors(), cluster) as players:
             fleet, played = _played(given, [*policies], chosen, [*dict.fromkeys(loads)] or [None], wanted, players)
         compared = _compared(given, played)
+    expected = place_expect.answers(given, played)
     if folder is not None:
         _write(folder, by_load(played, compared.curves), by_load(played, compared.placements))
     what = _what(given, chosen, fleet, passed_over, [*played])
     if html is not None:
-        write_page(html, _page(given, what, chosen, compared))
+        write_page(html, _page(given, what, chosen, compared, place_expect.lines(expected)))
     if as_json:
         found = document(given, compared.figures, played, fleet, compared.of_run)
-        click.echo(json.dumps(found if passed_over is None else {**found, "passed_over": passed_over}))
+        found |= {} if passed_over is None else {"passed_over": passed_over}
+        found |= {"expect": [each.to_json() for each in expected]} if expected else {}
+        click.echo(json.dumps(found))
     else:
         _head(given, what, console)
         show(compared.figures, played, console)
+        place_expect.show(expected, console)
     if not any(_placed(run) for at in played.values() for runs in at.values() for run in runs.values()):
         click.echo("ringhil: no task found a server by any policy: nothing was played", err=True)
         return 2
-    return 0
+    return int(any(each.ok is False for each in expected))
 
 
 def _alone(option: str, others: Mapping[str, object]) -> None:
@@ -258,13 +263,14 @@ def _compared(cluster: GpuCluster, played: ByLoad) -> _Compared:
     )
 
 
-def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared) -> str:
+def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared, expected: Sequence[str]) -> str:
     load, first = next(iter(compared.played.items()))
     shown = [f"load {load:g}"] if len(compared.played) > 1 else []
     shown += [f"seed {seeds[0]}"] if len(seeds) > 1 else []
     lines = [
         *said(compared.played),
         *([f"Percentiles of waiting, curves and map: {', '.join(shown)}."] if shown else []),
+        *expected,
     ]
     found = rows(compared.figures, compared.played)
     view = compared.view({name: runs[seeds[0]] for name, runs in first.items()})
