@@ -90,7 +90,7 @@ class WrittenTask(Part):
     gpus: float = Field(ge=0, le=MOST_GPUS, description="whole GPUs of one server, or a fraction of one")
     cpus: Processors = Field(0, description="processors")
     memory: Mebibytes = Field(0, description="MiB of its server's memory")
-    at: Seconds = Field(0, description="seconds: when it comes")
+    at: Seconds = Field(0.0, description="seconds: when it comes")
     lasts: Seconds = Field(alias="for", gt=0, description="seconds: how long it takes, once it has begun")
     types: list[GivenName] = Field([], max_length=100, description="types of GPU that it can use; any unless given")
     members: int = Field(

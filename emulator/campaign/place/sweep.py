@@ -11,10 +11,11 @@ from ringhil.emulator.cluster.fleet import TableFleet
 from ringhil.emulator.cluster.play import PlacementRun, play
 from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.saturate import Saturated, saturate
+from ringhil.emulator.cluster.window import PlayedWindow, TimeWindow, play_window
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
 
-RunResult = PlacementRun | Saturated
+RunResult = PlacementRun | Saturated | PlayedWindow
 Progress = Callable[[int, int], None]
 
 
@@ -25,18 +26,21 @@ class PlaceError(RinghilError, ValueError):
 @dataclass(frozen=True)
 class PlaceRun:
     """`load`: see `GpuCluster.at_load`, None: as the file has it; `until`: seconds, as the file has it after that;
-    None: to the end of the last task. `fleet`: by name; it has no meaning for a cluster that is filled."""
+    None: to the end of the last task. `fleet`: by name; it has no meaning for a cluster that is filled. `window`:
+    seconds that are emulated in a run of the table, of which nothing else is told."""
 
     load: float | None
     policy: str
     seed: int
     until: float | None = None
     fleet: str = TableFleet.name
+    window: TimeWindow | None = None
 
     def __str__(self) -> str:
         """As it is named where several are played."""
         at = "" if self.load is None else f", load {self.load:g}"
-        return f"{self.policy}, seed {self.seed}{at}"
+        window = "" if self.window is None else f", {self.window} s"
+        return f"{self.policy}, seed {self.seed}{at}{window}"
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,10 @@ class RunPlayer:
         if run.fleet == TableFleet.name:
             return play(given, policy, run.seed, on_progress=on_progress)
         assert self.library is not None
+        if run.window is not None:
+            return play_window(
+                given, policy, run.seed, run.window, self.library, jobs=self.jobs, on_progress=on_progress
+            )
         with EmulatedFleet(given, run.seed, self.library, jobs=self.jobs) as fleet:
             return play(given, policy, run.seed, on_progress=on_progress, fleet=fleet)
 
