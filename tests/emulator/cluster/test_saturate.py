@@ -14,7 +14,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, Saturation, TaskNeeds
+from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, Processor, Saturation, TaskNeeds
 from ringhil.emulator.cluster.convert import cluster_text
 from ringhil.emulator.cluster.policies import POLICIES, Fgd, Packing, Scores
 from ringhil.emulator.cluster.policy import Keys, PlacementPolicy
@@ -190,3 +190,26 @@ def test_what_is_left_of_a_policy_without_ties_in_order_is_as_told(
     done = saturate(given, given.saturation, policy, 42)
     found = next(at.allocated for at in done.points if at.percent == 130)
     assert found == pytest.approx(percent, abs=0.05)
+
+
+@needs_openb
+@pytest.mark.slow(part="benches")
+@pytest.mark.parametrize(
+    ("processors", "most"),
+    [("by-type", (18, 13)), ("one-kind", (17, 14)), ("none", (24, 14))],
+    ids=["by-type", "one-kind", "none"],
+)
+def test_pwr_saves_as_much_as_is_told(processors: str, most: tuple[int, int]) -> None:
+    """The figures of docs/howto/cluster.md: percent of FGD's power at most, and at which percent asked for; seed 42."""
+    given = openb(42)
+    one = None if processors == "none" else Processor(15.0, 120.0, 32)
+    if processors != "by-type":
+        given = replace(given, servers=tuple(replace(server, processor=one) for server in given.servers))
+    assert given.saturation is not None
+    assert given.saturation.arrivals is not None
+    first = replace(given.saturation, arrivals=given.saturation.arrivals[:3000])
+    fgd, pwr = ({at.percent: at.watts for at in saturate(given, first, POLICIES[p], 42).points} for p in ("fgd", "pwr"))
+    saved = {percent: 100 * (1 - pwr[percent] / watts) for percent, watts in fgd.items()}
+    largest = max(saved, key=saved.__getitem__)
+    assert (round(saved[largest]), largest) == most
+    assert processors != "by-type" or round(saved[10]) == 15
