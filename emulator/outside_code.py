@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.documents import one_line
-from ringhil.emulator.terminated import Terminated
+from ringhil.emulator.terminated import ASKED_TO_END
 
 NAMED = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 
@@ -26,9 +26,9 @@ def load_named(what: str, error: Callable[[str], Exception]) -> Any:
     look_here()
     try:
         found = getattr(importlib.import_module(module), name, None)
-    except Terminated:
+    except ASKED_TO_END:
         raise
-    except (Exception, SystemExit) as reason:
+    except BaseException as reason:
         raise error(f"{module} can't be loaded: {one_line(f'{type(reason).__name__}: {reason}')}") from reason
     if found is None:
         own = (each for each, value in vars(sys.modules[module]).items() if getattr(value, "__module__", "") == module)

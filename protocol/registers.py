@@ -57,6 +57,7 @@ _RW = (
     ("off_after", 0, "cycles", "of rest, until it goes off, unless contexts hold memory; 0: never"),
     ("low_wake", 0, "cycles", "that work takes longer which begins in low power; 16 bits"),
     ("off_wake", 0, "cycles", "the same of work that begins when it is off; 16 bits"),
+    ("lent", 0, "", "1: the GPU is lent to a virtual machine, and its switch joins the ring's ports; 1 bit"),
 )
 
 _RO = (
@@ -111,6 +112,8 @@ OF_METER = (
     *("run_power", "idle_power", "low_power", "off_power", "low_after", "off_after", "low_wake", "off_wake"),
     *LIVE,
 )
+# That of one that can't be lent.
+OF_LENDING = "lent"
 
 ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}
 
@@ -140,6 +143,7 @@ class StatusBit(Bits):
     RESTORING = 1 << 9, "well again for less than `gpu_restore`, or not well yet"
     STUCK = 1 << 10, "the switch does not follow"
     DEGRADED = 1 << 11, "it computes slowly"
+    LENT = 1 << 12, "it is lent, and out of the ring on purpose"
 
 
 class PowerState(Coded):

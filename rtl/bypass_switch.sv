@@ -1,7 +1,8 @@
 // Decides whether the GPU takes part in the ring (R6). It does not while
 //   - it reports itself not working (healthy_i low),
 //   - it is tripped: a watchdog of a lane (trip_i), or no answer to the liveness check,
-//   - the guardian has muted it, or
+//   - the guardian has muted it,
+//   - it is lent to a virtual machine, or
 //   - less than restore_i cycles have passed since the last of these: a GPU that flaps stays out.
 //
 // Liveness: every heartbeat_i cycles ping_o changes; a working GPU answers by pong_i of the same value, and
@@ -15,6 +16,7 @@ module bypass_switch (
     input  logic [31:0] restore_i,
     input  logic        healthy_i,
     input  logic        muted_i,
+    input  logic        lent_i,
     input  logic        trip_i,
     input  logic        pong_i,
     output logic        ping_o,
@@ -38,7 +40,7 @@ module bypass_switch (
   assign answered = pong_i == ping_q;
   assign beating  = healthy_q && !tripped_q && heartbeat_i != 32'h0;
   assign silent   = beating && asked_q && !answered && due;
-  assign bad      = !healthy_q || tripped_q || muted_i;
+  assign bad      = !healthy_q || tripped_q || muted_i || lent_i;
 
   assign trips_o     = (trip_i || silent) && !tripped_q;
   assign bypass_o    = bad || restoring_q;

@@ -117,7 +117,7 @@ module gpu_node
 
   // ---------------------------------------------------------------------------------------- state of the switch
   logic frozen, pong_q, ping, bypass, tripped, healthy, restoring, trip, trips, switch_waiting, muted, mute, out_of_ring;
-  logic stuck, silent, position_waiting, move;
+  logic stuck, silent, position_waiting, move, lent;
   logic [63:0] switch_wake, mute_wake, position_wake;
   logic [5:0] switch_level;
   assign frozen = fault[FAULT_DEAD] || fault[FAULT_HANG];
@@ -137,6 +137,7 @@ module gpu_node
       .restore_i(gpu_restore),
       .healthy_i(!fault[FAULT_DEAD]),
       .muted_i(muted),
+      .lent_i(lent),
       .trip_i(trip),
       .pong_i(pong_q),
       .ping_o(ping),
@@ -450,7 +451,8 @@ module gpu_node
   assign status[STATUS_RESTORING] = restoring;
   assign status[STATUS_STUCK] = stuck;
   assign status[STATUS_DEGRADED] = fault[FAULT_SLOW];
-  assign status[31:STATUS_DEGRADED+1] = '0;
+  assign status[STATUS_LENT] = lent;
+  assign status[31:STATUS_LENT+1] = '0;
 
   registers #(
       .CONTEXTS(CONTEXTS),
@@ -510,17 +512,18 @@ module gpu_node
       .off_after_o(off_after),
       .low_wake_o(low_wake),
       .off_wake_o(off_wake),
+      .lent_o(lent),
       .rx_bad_port1_o(rx_bad_count[0]),
       .rx_bad_port2_o(rx_bad_count[1])
   );
 
   // --------------------------------------------------------------------------------------------------------- rest
   rest_monitor #(
-      .LEVELS(32)
+      .LEVELS(33)
   ) u_rest (
       .clk_i,
       .rst_i,
-      .level_i({stuck, position_waiting, muted, pong_q, bypassed, switch_level, port_level}),
+      .level_i({lent, stuck, position_waiting, muted, pong_q, bypassed, switch_level, port_level}),
       .busy_i(tx_busy != 4'b0000 || port_busy != 4'b0000 || control_busy || compute_busy || t_valid),
       .write_i(reg_we_i),
       .waiting_i({port_waiting, compute_waiting, muted, position_waiting, switch_waiting}),

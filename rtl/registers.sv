@@ -60,6 +60,7 @@ module registers
     output logic [31:0] off_after_o,
     output logic [15:0] low_wake_o,
     output logic [15:0] off_wake_o,
+    output logic        lent_o,
     output logic [ 7:0] rx_bad_port1_o,
     output logic [ 7:0] rx_bad_port2_o
 );
@@ -72,6 +73,7 @@ module registers
   logic [7:0] gpu_type_q, boundary_peer_q;
   logic [15:0] weight_q, crossings_q, exits_q;
   logic [31:0] memory_q, device_memory, context_switch, default_slice;
+  logic lent_q;
   // Nothing to count in most cycles.
   logic event_seen;
   assign event_seen = {counted_i, rx_bad_i, marked_i, ttl_dropped_i, purged_i, trips_i, mutes_i, wraps_i, overflowed_i,
@@ -117,6 +119,7 @@ module registers
       REG_OFF_AFTER: rdata_o = off_after_o;
       REG_LOW_WAKE: rdata_o = {16'h0, low_wake_o};
       REG_OFF_WAKE: rdata_o = {16'h0, off_wake_o};
+      REG_LENT: rdata_o = {31'h0, lent_q};
       REG_STATUS: rdata_o = status_i;
       REG_CONTEXTS: rdata_o = 32'(CONTEXTS);
       REG_MEMORY_HELD: rdata_o = memory_held_i;
@@ -147,6 +150,7 @@ module registers
   assign device_memory_o    = device_memory;
   assign context_switch_o   = context_switch;
   assign default_slice_o    = default_slice;
+  assign lent_o             = lent_q;
   assign rx_bad_port1_o     = count_q[at(REG_RX_BAD_PORT1)][7:0];
   assign rx_bad_port2_o     = count_q[at(REG_RX_BAD_PORT2)][7:0];
 
@@ -168,6 +172,7 @@ module registers
       crossings_q        <= RESET_CROSSINGS[15:0];
       exits_q            <= RESET_EXITS[15:0];
       memory_q           <= RESET_MEMORY;
+      lent_q             <= RESET_LENT[0];
     end else begin
       if (event_seen) begin
         count_q[at(REG_FORWARDED)] <= counted(count_q[at(REG_FORWARDED)], 3'(counted_i[0]) + 3'(counted_i[1]));
@@ -214,6 +219,7 @@ module registers
           REG_CROSSINGS: crossings_q <= wdata_i[15:0];
           REG_EXITS: exits_q <= wdata_i[15:0];
           REG_MEMORY: memory_q <= wdata_i;
+          REG_LENT: lent_q <= wdata_i[0];
           default: ;
         endcase
       end

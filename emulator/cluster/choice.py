@@ -13,7 +13,7 @@ from ringhil.emulator.cluster.workload import TargetWorkload
 from ringhil.emulator.documents import one_line, shown
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.outside_code import NAMED, load_named
-from ringhil.emulator.terminated import Terminated
+from ringhil.emulator.terminated import ASKED_TO_END
 
 
 class PolicyError(RinghilError, ValueError):
@@ -79,9 +79,9 @@ def _watched(policy: type[PlacementPolicy], wrong: Any) -> type[PlacementPolicy]
         def _asked(self, method: str, call: Any, *given: Any) -> Any:
             try:
                 return call(*given)
-            except Terminated:
+            except ASKED_TO_END:
                 raise
-            except Exception as error:
+            except BaseException as error:
                 raise wrong(f"{method}: {one_line(f'{type(error).__name__}: {error}')}") from error
 
         def _figures(self, method: str, number: int, answer: Any) -> list[Any]:

@@ -52,6 +52,21 @@ def _fault(action: Action, name: str) -> bool | None:
     return action.on if isinstance(action, Fault) and action.name == name else None
 
 
+def can_be_lent(observed: Observed) -> bool:
+    """The register `lent` was ever seen to hold what was written."""
+    seen = [observed.registers.get(registers.OF_LENDING, 0), *(v for _, v in readings(observed, registers.OF_LENDING))]
+    return any(seen)
+
+
+def lent(observed: Observed) -> list[Span]:
+    """Cycles in which the register `lent` says that the GPU is; none if the node takes nothing there."""
+    return _spans(observed, 2, _lends) if can_be_lent(observed) else []
+
+
+def _lends(action: Action) -> bool | None:
+    return bool(action.value & 1) if isinstance(action, Poke) and action.register == registers.OF_LENDING else None
+
+
 def silent(observed: Observed, link: str) -> list[Span]:
     """Cycles without carrier into a link."""
     return _spans(observed, 2, lambda a: not a.up if isinstance(a, Carrier) and a.link == link else None)

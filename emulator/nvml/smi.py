@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 from xml.sax.saxutils import escape
 
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.nvml.client import NvmlClient
 from ringhil.emulator.nvml.messages import (
@@ -38,7 +39,7 @@ from ringhil.emulator.nvml.messages import (
 _MIB = 1 << 20
 _NONE = "[N/A]"
 _LEAST, _MOST = 0.1, 86_400  # seconds of --loop
-_NO_ARGUMENT, _NOT_FOUND, _NO_DRIVER, _LOST = 2, 6, 9, 15  # exit codes, as those of NVML
+_NO_ARGUMENT, _NOT_FOUND, _NO_DRIVER, _LOST, _OTHER = 2, 6, 9, 15, 255  # exit codes, as those of NVML
 
 
 class SmiError(RinghilError):
@@ -229,6 +230,14 @@ def main(words: Sequence[str]) -> int:
         return _NO_DRIVER
     except (KeyboardInterrupt, BrokenPipeError):
         return 0
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be written would fail once more at the very end
+        print(f"nvidia-smi: stdout: cannot be written: {error.strerror}", file=sys.stderr)
+        return _OTHER
+    except Exception as error:
+        what = one_line(f"{type(error).__name__}: {error}")
+        print(f"nvidia-smi: unforeseen {what}; this is a defect of ringhil: please report it", file=sys.stderr)
+        return _OTHER
     return _LOST if told.lost else 0
 
 

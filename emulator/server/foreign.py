@@ -8,7 +8,7 @@ from typing import Any
 from ringhil.emulator.documents import one, one_line, shown
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.server.claims import WORD, check_claim, check_number
-from ringhil.emulator.terminated import Terminated
+from ringhil.emulator.terminated import ASKED_TO_END
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
 from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
@@ -146,9 +146,9 @@ class ForeignFirmware:
             if self._forgiven:
                 raise FirmwareGone(str(error)) from None
             raise FirmwareError(f"{self._name}: {where}: {error}") from None
-        except Terminated:
+        except ASKED_TO_END:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             at, trace = "", error.__traceback__
             while trace is not None:
                 at, trace = f", {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next

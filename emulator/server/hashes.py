@@ -13,6 +13,7 @@ A board is named by what it says that it is, in the place of a hash.
 import hashlib
 from collections.abc import Mapping
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 from ringhil.emulator.scenario import Scenario, dumps
@@ -21,6 +22,15 @@ from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 _SHORT = 12  # digits in texts
 _OURS = ("firmware", "protocol")
 _MARK = "sha256:"
+# What results follow from, beside the RTL.
+_SOURCES = (
+    "protocol",
+    "firmware",
+    *(
+        f"emulator/{name}"
+        for name in ("build", "campaign", "engine", "events", "host", "judge", "kernel", "loop", "scenario", "server")
+    ),
+)
 
 
 def hashes(scenario: Scenario | None, rtl: str | None, firmware: FirmwareChoice = OURS) -> dict[str, str]:
@@ -48,6 +58,12 @@ def short(found: Mapping[str, str]) -> str:
 def our_firmware() -> str:
     """Of the firmware that runs where nobody says otherwise."""
     return f"{_MARK}{sources_hash(_OURS)}"
+
+
+@cache
+def version_and_sources() -> str:
+    """The version, and a hash of the sources that results follow from: `0.4.0 2c26b46b68ff`."""
+    return f"{version('ringhil')} {sources_hash(_SOURCES)[:12]}"
 
 
 def sources_hash(folders: tuple[str, ...]) -> str:

@@ -167,6 +167,7 @@ enum rhw_answer {
 #define RHW_STATUS_RESTORING 0x0200u
 #define RHW_STATUS_STUCK 0x0400u
 #define RHW_STATUS_DEGRADED 0x0800u
+#define RHW_STATUS_LENT 0x1000u
 
 struct rhw_record {
     uint16_t id;

@@ -13,12 +13,12 @@ from typing import Protocol, Self, TypeVar
 from pydantic import TypeAdapter
 
 from ringhil.emulator.build.node_rtl import NODE, sources
-from ringhil.emulator.campaign.explore.rows import version_and_sources
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.hashes import version_and_sources
 from ringhil.protocol.wire import Kind
 
 

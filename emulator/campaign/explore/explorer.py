@@ -10,7 +10,6 @@ from ringhil.emulator.campaign.explore.failing import check_boards
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.player import Numbered
 from ringhil.emulator.campaign.explore.result import CaseResult
-from ringhil.emulator.campaign.explore.rows import version_and_sources
 from ringhil.emulator.campaign.explore.settle import UnsettledError, bare, settle
 from ringhil.emulator.campaign.explore.space import CLEAN, Case, Round, Schedule, Space
 from ringhil.emulator.campaign.explore.store import Store, StoredCampaign
@@ -19,7 +18,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
-from ringhil.emulator.server.hashes import hashes, scenario_hash
+from ringhil.emulator.server.hashes import hashes, scenario_hash, version_and_sources
 
 _COMMIT = 1.0  # seconds after which results are committed
 _MOST_OPEN = 500  # results that are not committed

@@ -4,32 +4,12 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.space import Case
-from ringhil.emulator.server.hashes import sources_hash
-
-# What results follow from, beside the RTL.
-_SOURCES = (
-    "protocol",
-    "firmware",
-    *(
-        f"emulator/{name}"
-        for name in ("build", "campaign", "engine", "host", "judge", "kernel", "loop", "scenario", "server")
-    ),
-)
-
-
-@cache
-def version_and_sources() -> str:
-    """The version, and a hash of the sources: `0.4.0 2c26b46b68ff`."""
-    return f"{version('ringhil')} {sources_hash(_SOURCES)[:12]}"
-
 
 COLUMNS = (
     "number, key, class, place, phase, depth, schedule, verdict, failures, violated, detected, located, recovered, "

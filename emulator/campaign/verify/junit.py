@@ -4,7 +4,7 @@
 |---|---|
 | `testsuite` | a scenario file; `file`, `time` |
 | `testcase` | a variant: `classname` the path with dots, `name` the scenario's, `time` (seconds) |
-| `system-out` of it | lines `id: ...`, `cycles`, `rtl`, `replay`, `seed`, `left`; a parameter as `parameter.gpu` |
+| `system-out` of it | lines `id: ...`, `cycles`, `rtl`, `replay`, `seed`, `left`, `kept`; `parameter.gpu` |
 | `failure` | `type`: "expectation" or the invariants broken, `message`: the first of what failed; text: all of it |
 | `error` | the same for a file that can't be used, or a process that died |
 | `skipped` | what an interrupted run has not played of a file; what is known to fail, and does |
@@ -120,6 +120,7 @@ def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str, places: bool) 
         details.text = "\n".join(lines(verdict))
     values = {"id": verdict.id, "cycles": str(verdict.cycles), "rtl": rtl, "replay": verdict.replay}
     values |= {"scenario": verdict.scenario} if verdict.scenario else {}
+    values |= {"kept": "not played again: nothing has changed since it passed"} if verdict.kept else {}
     if verdict.seed is not None:
         values["seed"] = str(verdict.seed)
     if verdict.left is not None:

@@ -104,6 +104,7 @@ class Player:
             replay=self.replay.command(self.files[file], name),
             unjudged=outcome.unjudged,
             scenario=scenario_hash(dumps(scenario.anywhere())),
+            alone=scenario.workload is None or scenario.workload.data is None,
         )
         if found and self.evidence is not None:
             verdict = self.evidence.draft(verdict, scenario, self.library, swept=variants > 1)

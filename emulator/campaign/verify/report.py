@@ -28,7 +28,8 @@ class Unplayed:
 class VerifyReport:
     """`results` in the order of files and variants. `stopped`: what ended the run early, else None; `unplayed`:
     what it left, in the order of the files; `passed_over`: files below its paths that are no scenarios; `unmatched`:
-    patterns of `--select` that no variant fits; `hashes`: of RTL and firmware."""
+    patterns of `--select` that no variant fits; `hashes`: of RTL and firmware; `whole`: numbers of the files of which
+    there are all verdicts."""
 
     results: tuple[Verdict, ...]
     rtl: str
@@ -40,11 +41,17 @@ class VerifyReport:
     unmatched: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
     stale: tuple[str, ...] = ()  # what is known of sorts of which nothing has failed: that fails
+    whole: frozenset[int] = frozenset()
     idle: tuple[str, ...] = ()  # what is known of scenarios that were not played
 
     def count(self, word: VerdictWord) -> int:
         """How many have this verdict; of those that did not pass, where that is news."""
         return sum(v.state == word and not v.known for v in self.results)
+
+    @property
+    def kept(self) -> int:
+        """How many were not played again: nothing has changed since they passed."""
+        return sum(v.kept for v in self.results)
 
     @property
     def known(self) -> Sequence[Verdict]:
@@ -80,7 +87,7 @@ class VerifyReport:
     @property
     def cycles(self) -> int:
         """Cycles simulated in all."""
-        return sum(v.cycles for v in self.results)
+        return sum(v.cycles for v in self.results if not v.kept)
 
     @property
     def verdict(self) -> VerdictWord:
@@ -104,7 +111,8 @@ class VerifyReport:
         errors += f", {len(self.known):,} known to fail" if self.known else ""
         errors += f", {len(self.stale):,} known and gone" if self.stale else ""
         variants = f"{_plural(len(self.results), 'variant')} of {_plural(self.files, 'file')}"
-        text = f"{passed:,} passed, {failed:,} failed{errors}: {variants}"
+        kept = f" ({self.kept:,} kept)" if self.kept else ""
+        text = f"{passed:,} passed{kept}, {failed:,} failed{errors}: {variants}"
         text += f", {self.cycles:,} cycles, {self.seconds:.1f} s"
         return text + (f" ({self.interruption})" if self.stopped else "")
 
@@ -127,6 +135,7 @@ class VerifyReport:
             "passed": self.count(VerdictWord.PASS),
             "failed": self.count(VerdictWord.FAIL),
             "errors": self.count(VerdictWord.ERROR),
+            "kept": self.kept,
             "known": len(self.known),
             "stale": list(self.stale),
             "idle": list(self.idle),

@@ -9,12 +9,13 @@ import logging
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ringhil.emulator.campaign.pool import Heard, LocalPool, Lost, Pool
 from ringhil.emulator.campaign.verify.evidence import Evidence
 from ringhil.emulator.campaign.verify.excused import excused
+from ringhil.emulator.campaign.verify.kept import KeptVerdicts
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.report import Unplayed, VerifyReport
 from ringhil.emulator.campaign.verify.tasks import LOAD, Loaded, Task, TaskPlayer
@@ -33,7 +34,8 @@ _BATCHES = 4  # for each process, of what waits: towards the end they are small,
 
 @dataclass(frozen=True)
 class VerifyPlan:
-    """`player`: plays them; `jobs`: processes, 1 or more; `limit`: seconds for a variant; `known`: failures."""
+    """`player`: plays them; `jobs`: processes, 1 or more; `limit`: seconds for a variant; `known`: failures;
+    `kept`: verdicts on what has not changed since."""
 
     player: Player
     jobs: int
@@ -41,6 +43,7 @@ class VerifyPlan:
     version: str
     limit: float = LIMIT
     known: KnownFailures = field(default_factory=KnownFailures)
+    kept: KeptVerdicts = field(default_factory=KeptVerdicts)
 
 
 def run_all(
@@ -62,7 +65,10 @@ def run_all(
     finally:
         results = run.end()
     unplayed = run.unplayed() if stopped is not None else ()
-    return VerifyReport(results, plan.player.library.rtl, plan.version, time.perf_counter() - began, stopped, unplayed)
+    seconds = time.perf_counter() - began
+    return VerifyReport(
+        results, plan.player.library.rtl, plan.version, seconds, stopped, unplayed, whole=run.whole(results)
+    )
 
 
 @dataclass
@@ -82,13 +88,28 @@ class _Run:
 
     def play(self) -> None:
         files = self.plan.player.files
-        self.waiting = [Task(number, LOAD) for number in range(len(files))]
+        for number in range(len(files)):
+            self._begin(number)
         while self.waiting or self.pool.busy:
             while self.waiting and self.pool.room > 0:
                 self.pool.give(self._batch())
             for heard in self.pool.hear():
                 self._hear(heard)
             self.on_progress(len(self.verdicts), self.known + len(files) - len(self.variants))
+
+    def _begin(self, number: int) -> None:
+        """Of a file of which verdicts are kept, only the others have to be found."""
+        kept = self.plan.kept.of(self.plan.player, number)
+        if not kept:
+            self._wait(Task(number, LOAD))
+            return
+        self.variants[number] = len(kept)
+        self.known += len(kept)
+        for place, verdict in enumerate(kept):
+            if verdict is None:
+                self._wait(Task(number, place))
+            else:
+                self.verdicts[Task(number, place)] = verdict
 
     def end(self) -> tuple[Verdict, ...]:
         """The verdicts in order; what lies behind the first failure isn't there when that was to be the end. No process
@@ -119,6 +140,12 @@ class _Run:
             if variants is None or variants > played[number]:
                 left.append(Unplayed(file, None if variants is None else variants - played[number]))
         return tuple(left)
+
+    def whole(self, results: Sequence[Verdict]) -> frozenset[int]:
+        """Numbers of the files of which these are all verdicts."""
+        found = Counter(verdict.file for verdict in results)
+        files = self.plan.player.files
+        return frozenset(number for number, chosen in self.variants.items() if found[files[number]] == chosen)
 
     def _batch(self) -> list[Task]:
         """The next, with others of the same file: whoever plays them has read it."""

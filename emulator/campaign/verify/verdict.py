@@ -47,6 +47,7 @@ class Verdict:
     `state`: PASS, FAIL, or ERROR: it could not be played. `unjudged`: what the run couldn't tell, and why.
     `line`: where the scenario's failing part stands, else its beginning. `seconds` are of the wall clock: the only part
     that differs from run to run. `left`: folder with what is needed to play it again.
+    `alone`: it follows from nothing but the file, the RTL, the firmware and ringhil.
     """
 
     file: Path
@@ -65,6 +66,8 @@ class Verdict:
     unjudged: tuple[Finding, ...] = ()
     scenario: str = ""  # its hash
     known: str = ""  # why it is no news that it has failed
+    alone: bool = False
+    kept: bool = False  # it was not played again: nothing has changed since
 
     @property
     def bad(self) -> bool:
@@ -97,6 +100,7 @@ class Verdict:
             "verdict": self.state,
             "scenario": self.scenario or None,
             "known": self.known or None,
+            "kept": self.kept,
             "seed": self.seed,
             "cycles": self.cycles,
             "seconds": self.seconds,

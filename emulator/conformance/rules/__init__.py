@@ -8,6 +8,7 @@ _MODULES = (
     "faults",
     "link",
     "mailbox",
+    "lending",
     "registers",
     "quiescence",
     "data",

@@ -41,6 +41,7 @@ COMMANDS = {
     "export": "Write a recording for other tools: Wireshark, Perfetto, waves, JSON lines.",
     "extcap": "Let Wireshark capture from a recording while it is written.",
     "firmware": "Check the firmware of a GPU against what it must do.",
+    "lend": "Lend a whole GPU to a virtual machine: look whether this machine can.",
     "nvml": "Run a program that uses NVML, such as nvitop, on the GPUs of a served server.",
     "place": "Place tasks on the servers of a cluster, and compare policies.",
     "replay": "Run a recorded run or live session again, and compare.",
@@ -54,6 +55,7 @@ COMMANDS = {
     "verify": "Play every scenario below some paths, in parallel, with one verdict each.",
 }
 _log = logging.getLogger(__name__)
+_COMPLETE = "_RINGHIL_COMPLETE"  # click ends by itself when a shell asks for completions
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -130,6 +132,8 @@ def _opened() -> bool:
     closed = [stream is None for stream in (sys.stdin, sys.stdout, sys.stderr)]
     while any(closed) and (null := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(null, True)
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w")
     return not closed[1]
@@ -154,6 +158,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     except RinghilError as error:
         return _refuse(words, f"ringhil: {error}")
     except (click.Abort, KeyboardInterrupt):
+        if arguments is None:  # the process ends already; a second one would only hurt what cleans up
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         _complain("ringhil: interrupted")
         return 130
     except (_ReaderGone, BrokenPipeError):
@@ -164,7 +170,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 128 + signal.SIGPIPE
     except OSError as error:
         return _refuse(words, _environment(error) or _unforeseen(error))
-    except Exception as error:  # a defect of ours, or of what we stand on: exit code 1 would say something else
+    except BaseException as error:  # a defect of ours, or of what we stand on: exit code 1 would say something else
+        if isinstance(error, Terminated) or (isinstance(error, SystemExit) and _COMPLETE in os.environ):
+            raise
         return _refuse(words, _unforeseen(error))
     return code if isinstance(code, int) else 0
 
@@ -193,7 +201,7 @@ def _somewhere() -> bool:
     return True
 
 
-def _unforeseen(error: Exception) -> str:
+def _unforeseen(error: BaseException) -> str:
     """One line about what nobody foresaw, and how to report it; the whole of it for those who ask (`-vv`)."""
     frames = ((frame.f_globals.get("__name__", ""), line) for frame, line in traceback.walk_tb(error.__traceback__))
     *_, (module, line) = (found for found in frames if found[0].startswith("ringhil."))

@@ -19,6 +19,7 @@ from ringhil.emulator.campaign.verify.discover import passed_over
 from ringhil.emulator.campaign.verify.evidence import Evidence, Replay
 from ringhil.emulator.campaign.verify.excused import idle, stale
 from ringhil.emulator.campaign.verify.junit import place
+from ringhil.emulator.campaign.verify.kept import KeptVerdicts
 from ringhil.emulator.campaign.verify.last import keep_failed
 from ringhil.emulator.campaign.verify.last import last_failed as ids_that_failed
 from ringhil.emulator.campaign.verify.player import Player, listed, names
@@ -42,7 +43,7 @@ from ringhil.emulator.front.cli.options import (
 )
 from ringhil.emulator.front.cli.verify_compare import compare_command
 from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
-from ringhil.emulator.front.cli.written import append
+from ringhil.emulator.front.cli.written import Output, append, check_apart
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.nodes import OpenNodes, check_lines
@@ -89,6 +90,13 @@ class _Verify(click.Command):
     "--last-failed",
     is_flag=True,
     help="Play only what did not pass when it was last played, as --out has kept it; all, if there is nothing.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep verdicts in this file; what has passed there with the same file, RTL, firmware and ringhil isn't played "
+    "again.",
 )
 @shard_option
 @seed_option
@@ -138,6 +146,7 @@ def command(
     fail_fast: bool,
     select: tuple[str, ...],
     last_failed: bool,
+    keep: Path | None,
     shard: tuple[int, int],
     seed: int | None,
     out: Path,
@@ -170,12 +179,16 @@ def command(
             found = discover(paths)
             _leaves_out(selection, found)
             return _list(found, selection, as_json, passed_over(paths, found))
+        if keep and last_failed:
+            raise click.UsageError("--keep: --last-failed plays only what did not pass; leave one of them out")
         if nodes and cluster:
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
         if nodes and jobs not in (None, 1):
             raise click.UsageError("--jobs: hardware outside takes part in one run at a time; leave it out")
         check_lines(nodes, firmware)
         chosen = firmware_of(firmware)
+        if keep and (nodes or chosen.boards):
+            raise click.UsageError("--keep: what hardware outside does next time isn't known; leave it out")
         if record and (nodes or chosen.boards):
             raise click.UsageError(
                 "--record: a board would have to play the failing run once more; `run --record` records it"
@@ -185,6 +198,7 @@ def command(
             name = codequality or (_GITLAB_FILE if annotate == "gitlab" else None)
             reports = Reports(opened, junit, name, places=how in ("github", "gitlab"))
             files: list[Path] = []
+            keeps: Output | None = None
             try:
                 files = discover(paths)
                 _leaves_out(selection, files)
@@ -192,11 +206,14 @@ def command(
                 outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
                 replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
                 evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
-                reports.open((*files, *([] if known is None else [known])))
+                kept = KeptVerdicts() if keep is None else KeptVerdicts.load(keep)
+                reports.open((*files, *([] if known is None else [known]), *([] if keep is None else [keep])))
+                check_apart((*files, known), keep=keep)
+                keeps = None if keep is None else opened.enter_context(Output(keep, wait=False))
                 with terminal.building() as progress:
                     library = cells_library(rtl or RTL, top=top, progress=progress)
                 player = Player(files, library, selection, seed, replay, evidence)
-                plan = VerifyPlan(player, jobs or processors(), fail_fast, version("ringhil"), limit, expected)
+                plan = VerifyPlan(player, jobs or processors(), fail_fast, version("ringhil"), limit, expected, kept)
                 with terminal.counting("scenarios") as on_progress:
                     report = dask.verify(cluster, plan, on_progress) if cluster else run_all(plan, on_progress)
             except (KeyboardInterrupt, SystemExit) as stopped:  # before the first of them
@@ -207,7 +224,7 @@ def command(
                 raise VerifyError(nothing(selection))
             passed = () if report.stopped else tuple(passed_over(paths, files))
             unmatched = () if report.stopped or fail_fast else selection.unmatched(report.results)
-            passed = tuple(file for file in passed if known is None or not _same(file, known))
+            passed = tuple(file for file in passed if not any(_same(file, mine) for mine in (known, keep) if mine))
             all_ = selection.everything and not fail_fast and report.stopped is None
             report = replace(
                 report,
@@ -226,6 +243,8 @@ def command(
                 reports.write(report)
                 _annotate(report, how)
                 keep_failed(out, report, all_=all_)
+                if keeps is not None and report.whole:
+                    keeps.write(kept.with_played(player, report))
     if report.stopped is not None:
         raise report.stopped
     errors = [v for v in report.results if v.state == VerdictWord.ERROR]

@@ -66,6 +66,7 @@ module other_node
   logic [31:0] count_q[COUNTERS];
   logic [3*COUNTERS-1:0] events;  // how many of each just now
   logic [31:0] status, control;
+  logic lent_q;
   assign control = set_q[REG_CONTROL[3:0]];
   for (genvar c = 0; c < COUNTERS; c++) begin : g_counter
     always_ff @(posedge clk_i) begin
@@ -88,9 +89,15 @@ module other_node
   always @* begin
     reg_rdata_o = 32'h0;
     if (reg_addr_i == REG_STATUS) reg_rdata_o = status;
+    else if (reg_addr_i == REG_LENT) reg_rdata_o = {31'h0, lent_q};
     else if (reg_addr_i < 8'(SETTINGS)) reg_rdata_o = set_q[reg_addr_i[3:0]];
     else if (reg_addr_i > REG_STATUS && reg_addr_i <= REG_STATUS + 8'(COUNTERS))
       reg_rdata_o = count_q[5'(reg_addr_i-REG_FORWARDED)];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) lent_q <= 1'b0;
+    else if (reg_we_i && reg_addr_i == REG_LENT) lent_q <= reg_wdata_i[0];
   end
 
   // ---- the four ports
@@ -333,7 +340,7 @@ module other_node
   assign heartbeat = set_q[REG_HEARTBEAT[3:0]];
   assign beat_on   = heartbeat != 32'h0;
   assign beats   = beat_set_q && !answer_due_q && !tripped_q && !fault_i[FAULT_DEAD];
-  assign well    = !fault_i[FAULT_DEAD] && !tripped_q && !muted;
+  assign well    = !fault_i[FAULT_DEAD] && !tripped_q && !muted && !lent_q;
   assign told    = !well || restoring_q;
   assign moved   = fault_i[FAULT_SWITCH_STUCK_THROUGH] ? 1'b0 : fault_i[FAULT_SWITCH_STUCK_BYPASS] ? 1'b1 : told;
   assign expired = answer_due_q && ping_q != pong_q && now_i >= answer_q;
@@ -370,7 +377,7 @@ module other_node
       silent_q <= misplaced && told && (silent_q || (stuck_timed_q && now_i >= stuck_at));
     end
   end
-  assign status = {20'h0, fault_i[FAULT_SLOW], stuck_q, restoring_q, ~p_up[3], ~p_up[2], ~p_up[1], ~p_up[0],
+  assign status = {19'h0, lent_q, fault_i[FAULT_SLOW], stuck_q, restoring_q, ~p_up[3], ~p_up[2], ~p_up[1], ~p_up[0],
                    !fault_i[FAULT_DEAD], muted, tripped_q, stands};
   assign events = {
     data_stalled, 2'b00, crossed, 2'b00, unit_refused, 2'b00, unit_done, data_dropped, 2'b00, unit_bad,

@@ -41,6 +41,27 @@ BUGS = (
         actions=200,  # what ends the simulation is not made small
     ),
     Bug(
+        "a lent GPU takes part",
+        "bypass_switch.sv",
+        "|| muted_i || lent_i;",
+        "|| muted_i || (lent_i && tripped_q);",
+        ("lending.passes", "lending.moves"),
+    ),
+    Bug(
+        "a lent GPU reports itself not working",
+        "gpu_node.sv",
+        ".healthy_i(!fault[FAULT_DEAD]),",
+        ".healthy_i(!fault[FAULT_DEAD] && !lent),",
+        ("lending.passes", "lending.moves"),
+    ),
+    Bug(
+        "status doesn't say that a GPU is lent",
+        "gpu_node.sv",
+        "assign status[STATUS_LENT] = lent;",
+        "assign status[STATUS_LENT] = lent && stuck;",
+        ("lending.passes", "lending.moves"),
+    ),
+    Bug(
         "back too early",
         "bypass_switch.sv",
         "restored_at_d = now_i + 64'(restore_i);",

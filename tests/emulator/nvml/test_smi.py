@@ -105,6 +105,14 @@ def test_who_is_not_there_and_nobody_who_listens(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", ["nvidia-smi -L >/dev/full", "nvidia-smi -L -i $(printf '\\377')"])
+def test_whatever_else_goes_wrong_is_told_in_one_line(monitored: Monitored, words: str) -> None:
+    done = monitored.run("sh", "-c", words)
+    assert done.returncode not in (0, 1)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("nvidia-smi: ")
+
+
 def test_a_shells_settings_have_it_too(monitored: Monitored) -> None:
     given = subprocess.run(monitored.command()[:-1], capture_output=True, text=True, check=True).stdout
     done = subprocess.run(["sh", "-c", f"{given}\nnvidia-smi -L | wc -l"], capture_output=True, text=True, check=True)

@@ -332,8 +332,6 @@ class Silent:
     def on_status(self, status): pass
 class Crash(Silent):
     def on_frame(self, frame, port, bad, now): raise RuntimeError("two\\nlines")
-class Exit(Silent):
-    def on_frame(self, frame, port, bad, now): raise SystemExit(0)
 class NoTimer:
     on_frame = on_status = start = None
 number = 3
@@ -398,13 +396,16 @@ def test_a_crash_is_told_with_its_place(here: Path) -> None:
     assert said.endswith(f": RuntimeError: two lines, {here}/mine.py:10")
 
 
-def test_one_that_ends_the_program_is_told_as_a_crash_is(here: Path) -> None:
-    said = refusal("run", "s.yaml", "--firmware", "a.1=mine:Exit", cwd=here)
-    assert said.startswith("ringhil: firmware of a.1 (mine:Exit): on_frame in cycle ")
-    assert f": SystemExit: 0, {here}/mine.py:" in said
-    (here / "ends.py").write_text("raise SystemExit(0)\n")
-    said = refusal("run", "s.yaml", "--firmware", "a.1=ends:Exit", cwd=here)
-    assert "ends can't be loaded: SystemExit: 0" in said
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "GeneratorExit(0)", "asyncio.CancelledError(0)"])
+def test_one_that_would_end_the_program_is_told_as_a_crash_is(here: Path, raised: str) -> None:
+    name = raised.removeprefix("asyncio.").partition("(")[0]
+    (here / "ends.py").write_text(MODULE.replace('RuntimeError("two\\nlines")', raised) + "import asyncio\n")
+    said = refusal("run", "s.yaml", "--firmware", "a.1=ends:Crash", cwd=here)
+    assert said.startswith("ringhil: firmware of a.1 (ends:Crash): on_frame in cycle ")
+    assert f": {name}: " in said
+    (here / "loads.py").write_text(f"import asyncio\nraise {raised}\n")
+    said = refusal("run", "s.yaml", "--firmware", "a.1=loads:Exit", cwd=here)
+    assert f"loads can't be loaded: {name}: " in said
 
 
 def test_whoever_tells_of_an_epoch_that_nobody_can_follow_is_judged(here: Path) -> None:

@@ -22,9 +22,9 @@ _SCENARIO = loads("server: {cards: {a: {gpus: 2}}}")
 class Scripted(Player):
     """Plays a script."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, files: Sequence[Path] | None = None) -> None:
         library = Library(cast(Any, None), "sha256:none", True, 0.0)
-        files = [Path(f"{number:03}.yaml") for number in range(len(script))]
+        files = [Path(f"{number:03}.yaml") for number in range(len(script))] if files is None else files
         super().__init__(files, library, Selection(), None, Replay(), None)
         self._script = script
 
@@ -53,7 +53,7 @@ class Scripted(Player):
     def _verdict(self, file: int, place: int, state: VerdictWord, failures: tuple[Failure, ...]) -> Verdict:
         path, text = self.files[file], f"n={place}"
         command = self.replay.command(path, text)
-        return Verdict(path, place, text, (("n", str(place)),), text, state, 1, 10, 0.0, failures, command)
+        return Verdict(path, place, text, (("n", str(place)),), text, state, 1, 10, 0.0, failures, command, alone=True)
 
 
 class Leaving(Scripted):

@@ -1,18 +1,25 @@
 """What is played again, what is left out, and what has changed since the last run."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.command import refusal
 
+from ringhil.emulator.campaign.verify import VerifyPlan, run_all
 from ringhil.emulator.campaign.verify.compare import VerifyDocument, compared
+from ringhil.emulator.campaign.verify.evidence import Replay
+from ringhil.emulator.campaign.verify.kept import KeptVerdicts
 from ringhil.emulator.campaign.verify.selection import Selection
+from ringhil.emulator.server.firmware_choice import Chosen, FirmwareChoice
 
 from .files import BAD, GOOD, SWEEP, ringhil, write
+from .scripted import Scripted
 
 NAMES = st.text("ab", min_size=1, max_size=3)
 
@@ -134,3 +141,85 @@ def test_two_runs_are_compared_by_their_documents(tmp_path: Path) -> None:
         assert line.startswith("ringhil: x.json: ")
         assert says in line
     assert "no.json: " in refusal("verify", "compare", "no.json", "new.json", cwd=tmp_path)
+
+
+CHANGES = ["nothing", "file", "meanwhile", "seed", "rtl", "top", "select", "shard", "firmware"]
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+@settings(deadline=None, max_examples=6)
+@given(
+    st.lists(st.lists(st.sampled_from(["pass", "pass", "fail", "raise"]), min_size=1, max_size=4), max_size=4),
+    st.booleans(),
+)
+def test_what_passed_is_kept_while_all_that_it_follows_from_is_the_same(
+    changed: str, script: list[list[str]], fail_fast: bool
+) -> None:
+    """In the second run whatever is played raises."""
+    script = [["pass", "fail"], *script]
+    with TemporaryDirectory() as folder:
+        files = [Path(folder, f"{number}.yaml") for number in range(len(script))]
+        for file in files:
+            file.write_text("server: {}\n")
+        first, kept = Scripted(script, files), KeptVerdicts()
+        before = run_all(VerifyPlan(first, 1, fail_fast, "1", kept=kept))
+        again = Scripted([["raise"] * len(words) for words in script], files)
+        if changed == "meanwhile":
+            files[0].write_text("server: {} # edited\n")
+        Path(folder, "kept").write_text(kept.with_played(first, before))
+        match changed:
+            case "file":
+                files[0].write_text("server: {} # edited\n")
+            case "seed":
+                again.seed = 7
+            case "rtl":
+                again.library = replace(again.library, rtl="sha256:other")
+            case "top":
+                again.replay = Replay(rtl=(Path("rtl"), "other"))
+            case "select":
+                again.selection = Selection(("n=",))
+            case "shard":
+                again.selection = Selection(shards=2)
+            case "firmware":
+                again.replay = Replay(firmware=FirmwareChoice(chosen={"*": Chosen("own:A", cast(Any, None), "1")}))
+        report = run_all(VerifyPlan(again, 1, False, "1", kept=KeptVerdicts.load(Path(folder, "kept"))))
+        stands = {file for number, file in enumerate(files) if number in before.whole}
+        stands -= {"nothing": set(), "file": set(files[:1]), "meanwhile": set(files[:1])}.get(changed, set(files))
+        passed = {verdict.id for verdict in before.results if verdict.state == "pass" and verdict.file in stands}
+        assert {verdict.id for verdict in report.results if verdict.kept} == passed
+        assert {verdict.id for verdict in report.results if verdict.state == "pass"} == passed
+        assert len(report.results) == sum(map(len, script))
+
+
+def test_what_is_kept_is_reported_as_it_was(tmp_path: Path) -> None:
+    """What fails is played again and leaves its folder again; what reads other files is played again."""
+    work = GOOD + "workload: {data: notes.txt, size: 64}\n"
+    write(tmp_path, bad=BAD, good=GOOD, sweep=SWEEP, work=work)
+    (tmp_path / "notes.txt").write_text("some work\n" * 100)
+    command = ("verify", ".", "--keep", "out/kept.json", "--json")
+    first = json.loads(ringhil(tmp_path, *command).stdout)
+    (tmp_path / "ringhil-verify" / "bad" / "scenario.yaml").unlink()
+    second = json.loads(ringhil(tmp_path, *command).stdout)
+    mine = {"seconds", "kept"}
+    assert [{k: v for k, v in each.items() if k not in mine} for each in second["results"]] == [
+        {k: v for k, v in each.items() if k not in mine} for each in first["results"]
+    ]
+    passed = {each["id"] for each in first["results"] if each["verdict"] == "pass"}
+    assert {each["id"] for each in second["results"] if each["kept"]} == passed - {"work.yaml"}
+    assert (first["kept"], second["kept"]) == (0, len(passed) - 1)
+    assert (tmp_path / "ringhil-verify" / "bad" / "scenario.yaml").exists()
+    text = ringhil(tmp_path, "verify", "good.yaml", "--keep", "out/kept.json", "--junit", "j.xml").stdout
+    assert text.startswith("1 passed (1 kept), 0 failed: 1 variant of 1 file, 0 cycles")
+    assert "kept: not played again" in (tmp_path / "j.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[" * 5000, '{"format": "ringhil kept verdicts", "version": 1, "files": {"a": 1}}']
+)
+def test_a_spoilt_file_of_kept_verdicts_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    write(tmp_path, good=GOOD)
+    (tmp_path / "kept").write_text(text)
+    assert refusal("verify", "good.yaml", "--keep", "kept", cwd=tmp_path).startswith("ringhil: kept: ")
+    assert (tmp_path / "kept").read_text() == text
+    line = refusal("verify", "good.yaml", "--keep", "good.yaml", cwd=tmp_path)
+    assert (tmp_path / "good.yaml").read_text() == GOOD, line

@@ -4,7 +4,9 @@ import errno
 import os
 import signal
 import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
+from asyncio import CancelledError
 from pathlib import Path
 
 import pytest
@@ -51,11 +53,14 @@ def ended(
         MemoryError(),
         OSError(errno.EINVAL, "Invalid argument", "f"),
         UnicodeEncodeError("ascii", "é", 0, 1, "ordinal not in range"),
+        SystemExit(0),  # nobody but a signal ends the program so
+        GeneratorExit(),
+        CancelledError("of a loop"),
     ],
     ids=lambda error: type(error).__name__,
 )
 def test_what_nobody_foresaw_is_one_line_and_code_2(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, said = ended(monkeypatch, capsys, error)
     (line,) = said.splitlines()
@@ -168,3 +173,25 @@ def test_a_scenario_that_is_named_by_mistake_stays(words: str, tmp_path: Path) -
     (tmp_path / "x.yaml").write_text(RING)
     command.refusal("verify", *words.split(), cwd=tmp_path)
     assert (tmp_path / "x.yaml").read_text() == RING
+
+
+def test_a_closed_input_has_no_commands(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(RING)
+    shell = ["sh", "-c", 'exec "$@" <&-', "sh", *command.RINGHIL, "step", "x.yaml"]
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interrupt_while_it_is_loaded_is_two_lines() -> None:
+    """Before that Python itself is starting, which is not ours."""
+    interrupt = """
+import runpy, sys
+class Interrupt:
+    def find_spec(self, name, *where):
+        if name == "click":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("ringhil.emulator", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", interrupt], capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (130, "\nringhil: interrupted\n")

@@ -34,6 +34,10 @@ class Broken(Last):
     def keys(self, servers, needs):
         return 1 // 0
 
+class Ending(Last):
+    def keys(self, servers, needs):
+        raise SystemExit(0)
+
 class Short(Last):
     def keys(self, servers, needs):
         return [[1.0]]
@@ -310,6 +314,7 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["small.yaml", "--policy", "own:None"], "--policy own:None: own has no None"),
         (["small.yaml", "--policy", "own:Odd"], "--policy own:Odd: Odd doesn't derive from ringhil.emulator.cluster.P"),
         (["small.yaml", "--policy", "own:Broken"], "--policy own:Broken: keys: ZeroDivisionError: integer division"),
+        (["small.yaml", "--policy", "own:Ending"], "--policy own:Ending: keys: SystemExit: 0"),
         (["small.yaml", "--policy", "own:Short"], "--policy own:Short: keys: found an array of shape (1,) and type fl"),
         (["small.yaml", "--policy", "own:Wild"], "--policy own:Wild: gpu: found no index of a GPU; allowed is one for"),
         (["small.yaml", "--order", "t9"], "small.yaml: --order: there is no task 't9'; allowed are those of 'tasks'"),

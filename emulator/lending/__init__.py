@@ -1,0 +1,1 @@
+"""Lending a whole GPU to a virtual machine (V)."""
