@@ -129,5 +129,6 @@ class EmulatedFleet(Fleet):
         self._asked.append((server, ServerSleeps(asleep)))
 
     def metered_j(self) -> float | None:
-        self._play(metered=True)
+        if not self._faults:  # else they have been read at this moment
+            self._play(metered=True)
         return self._energy * self._clock.unit

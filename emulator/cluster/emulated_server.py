@@ -87,6 +87,7 @@ class EmulatedServer:
         self._asleep, self._down = True, False
         self._known = set[int]()
         self._meters = dict[int, int]()
+        self._unread = set[int]()  # GPUs whose meters were asked and haven't answered yet
         self._live.start()
         self._outages = [each for each in cluster.faults if each.server == number and each.whole]
         for outage in self._outages:
@@ -171,6 +172,7 @@ class EmulatedServer:
         for gpu in sorted(counted - self._known):
             self._manage(gpu)
         self._known = counted
+        self._unread &= counted
 
     def _cpu_stops(self) -> None:
         """The whole server is out of order, and what only its processors did is lost."""
@@ -190,9 +192,15 @@ class EmulatedServer:
 
     def read_meters(self, cycle: int) -> None:
         """Of those that are counted, played to `cycle` and on until they have answered."""
-        for gpu in self.counted:
-            self._ask(gpu, _OWN, Compute.QUERY, partial(self._metered, gpu), amount=Query.ENERGY.code)
-        self.run_to(cycle, due=0)
+        cycle = max(cycle, self._live.kernel.now)
+        asked = {*self.counted} - self._unread  # who hasn't answered before isn't waited for again
+        for gpu in sorted(asked):
+            self._ask_meter(gpu)
+        for _ in range(_PATIENT):
+            if not asked & self._unread:
+                return
+            cycle += self.settled
+            self._live.run_to(cycle)
 
     @property
     def energy(self) -> int:
@@ -208,12 +216,17 @@ class EmulatedServer:
         if not self._asleep:
             self._ask(gpu, _OWN, Compute.ALLOCATE, ignored, amount=1)
 
+    def _ask_meter(self, gpu: int) -> None:
+        self._unread.add(gpu)
+        self._ask(gpu, _OWN, Compute.QUERY, partial(self._metered, gpu), amount=Query.ENERGY.code, counts=False)
+
     def _metered(self, gpu: int, answer: Reply) -> None:
+        self._unread.discard(gpu)
         if answer.done:
             self._meters[gpu] = answer.digest
         elif answer.status is AckStatus.NO_CONTEXT:  # it was gone for so short a time that no census has seen it
             self._manage(gpu)
-            self._ask(gpu, _OWN, Compute.QUERY, partial(self._metered, gpu), amount=Query.ENERGY.code)
+            self._ask_meter(gpu)
 
     def _launch(self, job: int, gpu: int, answer: Reply) -> None:
         begun = self._jobs.get(job)

@@ -13,6 +13,7 @@
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ringhil.emulator.cluster.cluster import PolicyBound
@@ -40,16 +41,40 @@ def judged(*, filled: bool) -> dict[str, Figure]:
     return {what: by_key[key] for what, key in keys.items()}
 
 
-def failures(bounds: Iterable[PolicyBound], run: Any, *, filled: bool) -> Iterator[tuple[PolicyBound, str]]:
-    """Those that the run of their policy has not kept, and what to say: policy, what is allowed, what was found."""
+@dataclass(frozen=True)
+class JudgedBound:
+    """An expectation and what the run of its policy has in its place. `expected`: what and how much, in words; `found`:
+    in the unit of the bound, None: no task began, so that the run has no such figure, and the expectation fails."""
+
+    bound: PolicyBound
+    ok: bool
+    expected: str
+    found: float | None
+    unit: str
+
+    @property
+    def seen(self) -> str:
+        """What was found, in words."""
+        return "no task that began" if self.found is None else f"{self.found:.6g}{self.unit}"
+
+    @property
+    def text(self) -> str:
+        """Of a failure: policy, what is allowed, what was found."""
+        return f"{self.bound.policy}: expected {self.expected}; found {self.seen}"
+
+
+def expected_of(bound: PolicyBound, *, filled: bool) -> str:
+    """What is expected and how much, in words."""
+    least = "at least" if bound.what in _LEAST else "at most"
+    return f"{bound.what} {least} {bound.bound:g}{judged(filled=filled)[bound.what].unit}"
+
+
+def judge(bounds: Iterable[PolicyBound], run: Any, *, filled: bool) -> Iterator[JudgedBound]:
+    """Each of them, all of which are of the run's policy."""
     figures = judged(filled=filled)
     for each in bounds:
         figure = figures[each.what]
         value = figure.of(run)
         found = None if value is None else value / figure.scale
-        least = each.what in _LEAST
-        if found is not None and (found >= each.bound if least else found <= each.bound):
-            continue
-        allowed = f"{'at least' if least else 'at most'} {each.bound:g}{figure.unit}"
-        seen = "no task that began" if found is None else f"{found:.6g}{figure.unit}"
-        yield each, f"{each.policy}: expected {each.what} {allowed}; found {seen}"
+        ok = found is not None and (found >= each.bound if each.what in _LEAST else found <= each.bound)
+        yield JudgedBound(each, ok, expected_of(each, filled=filled), found, figure.unit)

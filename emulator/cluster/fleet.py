@@ -90,8 +90,11 @@ class TableFleet(Fleet):
         pass
 
     def pass_to(self, now: float) -> None:
-        for job in self._jobs.values():
-            job.failed |= any(self._now < fault.at <= now and job.runs_on(fault) for fault in self._faults)
+        for fault in self._faults:
+            if self._now < fault.at <= now:
+                for job in self._jobs.values():
+                    if job.runs_on(fault):
+                        job.failed_at = min(job.failed_at, fault.at)
         self._now = now
         at = math.floor(now / self._period) * self._period
         self._census = self._working.copy()
@@ -105,11 +108,12 @@ class TableFleet(Fleet):
     def begin(self, job: int, placed: PlacedOn, share: int, ends: float) -> None:
         if self._faults:
             begun = _Job(placed, ends)
-            begun.failed = self._out_of_order(begun)
+            if self._out_of_order(begun):
+                begun.failed_at = self._now
             self._jobs[job] = begun
 
     def over(self, job: int) -> bool:
-        return job not in self._jobs or (not self._jobs[job].failed and self._jobs.pop(job) is not None)
+        return job not in self._jobs or (self._jobs[job].failed_at == math.inf and self._jobs.pop(job) is not None)
 
     def lost(self) -> list[int]:
         found = []
@@ -117,10 +121,14 @@ class TableFleet(Fleet):
             census = self._census[job.placed.server]
             there = self._working[job.placed.server]  # a server without GPUs has no census to drop it
             dropped = there.any() and not (census[list(job.placed.gpus)].all() if job.placed.gpus else census.any())
-            if dropped or (job.failed and job.ends <= self._now and not self._out_of_order(job)):
+            if dropped or (job.failed_at < math.inf and job.ends <= self._now and not self._out_of_order(job)):
                 found.append(number)
                 del self._jobs[number]
         return found
+
+    def failed_at(self, job: int) -> float:
+        """When a job failed that nobody may know of yet; infinite: it hasn't."""
+        return self._jobs[job].failed_at if job in self._jobs else math.inf
 
     def _out_of_order(self, job: "_Job") -> bool:
         """Something that it runs on is, so that nobody can be asked what became of it."""
@@ -143,7 +151,7 @@ class TableFleet(Fleet):
 class _Job:
     placed: PlacedOn
     ends: float
-    failed: bool = False
+    failed_at: float = math.inf
 
     def runs_on(self, fault: ClusterFault) -> bool:
         server = self.placed.server

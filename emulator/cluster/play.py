@@ -20,7 +20,7 @@ from ringhil.emulator.cluster.scheduler import PlacedOn, Scheduler
 from ringhil.emulator.cluster.servers import Figures, Flags, Rows, Servers
 from ringhil.emulator.cluster.workload import TargetWorkload
 
-_LOOKS = 6  # censuses after a fault
+ELECTION = 6  # censuses that one may take after a fault
 
 
 @dataclass(frozen=True)
@@ -407,7 +407,7 @@ def _looks(cluster: GpuCluster) -> deque[float]:
     period = cluster.census
     moments = {at for fault in cluster.faults for at in (fault.at, fault.ends) if at != math.inf}
     return deque(
-        sorted({(math.ceil(at / period) + n) * period for at in moments for n in range(-1, _LOOKS)} - {-period})
+        sorted({(math.ceil(at / period) + n) * period for at in moments for n in range(-1, ELECTION)} - {-period})
     )
 
 

@@ -93,7 +93,7 @@ class _Reader:
             servers,
             tasks,
             self._saturation(servers, tasks),
-            written.cluster.census,
+            float(written.cluster.census),
             faults=self._faults(servers),
             failing=0.0 if written.failing is None else written.failing.gpus,
             expect=tuple(self._expected()),

@@ -90,7 +90,7 @@ class WrittenTask(Part):
     gpus: float = Field(ge=0, le=MOST_GPUS, description="whole GPUs of one server, or a fraction of one")
     cpus: Processors = Field(0, description="processors")
     memory: Mebibytes = Field(0, description="MiB of its server's memory")
-    at: Seconds = Field(0, description="seconds: when it comes")
+    at: Seconds = Field(0.0, description="seconds: when it comes")
     lasts: Seconds = Field(alias="for", gt=0, description="seconds: how long it takes, once it has begun")
     types: list[GivenName] = Field([], max_length=100, description="types of GPU that it can use; any unless given")
     members: int = Field(
@@ -159,4 +159,4 @@ class ClusterFile(Part):
     pods: OneLine | None = Field(None, description="a CSV file of tasks, relative to this file's folder")
     faults: list[WrittenFault] = Field([], max_length=100_000, description="what fails, and when")
     failing: WrittenFailing | None = Field(None, description="GPUs that fail at random moments")
-    expect: list[ExpectedOfPolicy] = Field([], max_length=1000, description="what `ringhil verify` judges")
+    expect: list[ExpectedOfPolicy] = Field([], max_length=1000, description="what `ringhil place` and `verify` judge")

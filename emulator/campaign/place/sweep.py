@@ -21,6 +21,7 @@ from ringhil.emulator.cluster.play import play
 from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.saturate import saturate
 from ringhil.emulator.cluster.server_sets import ServerSet, servers_in
+from ringhil.emulator.cluster.window import play_window
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
 
@@ -61,6 +62,9 @@ class RunPlayer:
         if run.fleet == TableFleet.name:
             return self._play(run, given, TableFleet(given), on_progress)
         assert self.library is not None
+        if run.window is not None:
+            policy, jobs = self.policies[run.policy], self.jobs
+            return play_window(given, policy, run.seed, run.window, self.library, jobs=jobs, on_progress=on_progress)
         return self._play(run, given, EmulatedFleet.local(given, run.seed, self.library, self.jobs), on_progress)
 
     def play_spread(

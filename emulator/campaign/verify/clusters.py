@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ringhil.emulator.campaign.verify.verdict import Failure
 from ringhil.emulator.cluster.cluster import GpuCluster
-from ringhil.emulator.cluster.expect import failures
+from ringhil.emulator.cluster.expect import judge
 from ringhil.emulator.cluster.play import play
 from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.read import load_cluster
@@ -66,6 +66,7 @@ def failed(variant: ClusterVariant, seed: int) -> tuple[Failure, ...]:
     filling = cluster.saturation
     run = play(cluster, policy, seed) if filling is None else saturate(cluster, filling, policy, seed)
     return tuple(
-        Failure("expectation", text, bound.line, sort=f"expectation: {variant.policy}: {bound.what}")
-        for bound, text in failures(cluster.expect, run, filled=filling is not None)
+        Failure("expectation", each.text, each.bound.line, sort=f"expectation: {variant.policy}: {each.bound.what}")
+        for each in judge(cluster.expect, run, filled=filling is not None)
+        if not each.ok
     )

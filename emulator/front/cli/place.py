@@ -1,6 +1,8 @@
 """`ringhil place`: tasks on the servers of a cluster, by each policy that is asked for (P1 to P7)."""
 
 import json
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -25,9 +27,11 @@ from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.read import load_cluster
 from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.slurm import imported_sacct
+from ringhil.emulator.cluster.window import TimeWindow
+from ringhil.emulator.documents import shown
 from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stream
-from ringhil.emulator.front.cli import dask, terminal
+from ringhil.emulator.front.cli import dask, place_expect, place_windows, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import (
     FILE,
@@ -74,6 +78,22 @@ class _Load(Seconds):
         self._allowed = "a load from 0.01 to 100"
 
 
+def _windows(context: click.Context, option: click.Parameter, values: Sequence[str]) -> list[TimeWindow]:
+    """`28800..29400` in seconds of a run, each once."""
+    found = dict[TimeWindow, None]()
+    for value in values:
+        both = re.fullmatch(r"([0-9.e+]{1,20}?)\.\.([0-9.e+]{1,20})", value)
+        try:
+            window = TimeWindow(float(both[1]), float(both[2])) if both else None
+        except ValueError:
+            window = None
+        if window is None or not window.begins < window.ends < math.inf:
+            allowed = "FROM..TO in seconds with FROM before TO, such as 28800..29400"
+            raise click.BadParameter(f"found {shown(value)}; allowed is {allowed}", context, option)
+        found[window] = None
+    return list(found)
+
+
 @click.command("place")
 @click.argument("files", type=FILE, metavar="CLUSTER.yaml", nargs=-1, required=True)
 @click.option(
@@ -96,6 +116,14 @@ class _Load(Seconds):
     multiple=True,
     metavar="LOAD",
     help="Play the file at this load: its moments divided by it, or the load of `saturate`; may be repeated.",
+)
+@click.option(
+    "--emulate",
+    "windows",
+    callback=_windows,
+    multiple=True,
+    metavar="FROM..TO",
+    help="Play the table fleet, emulate the servers in this window (seconds) as well, and compare; may be repeated.",
 )
 @jobs_option
 @dask.option
@@ -131,6 +159,7 @@ def command(
     names: tuple[str, ...],
     wanted: str | None,
     loads: tuple[float, ...],
+    windows: list[TimeWindow],
     awake: bool,
     jobs: int | None,
     cluster: str | None,
@@ -146,7 +175,8 @@ def command(
 ) -> int:
     """Place the tasks of a cluster file on its servers, once by each policy: energy, waiting, fragmentation.
 
-    Exit code 0, also where tasks find no server; 2: by no policy any of them did.
+    Exit code 0, also where tasks find no server; 1: an expectation of the file fails; 2: by no policy any task found a
+    server.
     """
     if (kind is None) != (written is None):
         raise click.UsageError("--import and -o go together: --import openb NODES.csv PODS.csv -o CLUSTER.yaml")
@@ -154,6 +184,7 @@ def command(
         "--policy": names,
         "--fleet": wanted,
         "--load": loads,
+        "--emulate": windows,
         "--jobs": jobs,
         "--cluster": cluster,
         "--no-sleep": awake,
@@ -166,7 +197,10 @@ def command(
     if order is not None:
         emulated = wanted == EmulatedFleet.name
         _alone("--order", {"--fleet emulated": emulated, "--csv": folder, "--html": html})
-        _alone("--order", {"--load": loads, "--cluster": cluster})
+        _alone("--order", {"--load": loads, "--emulate": windows, "--cluster": cluster})
+    if windows:
+        _alone("--emulate", {"--fleet emulated": wanted == EmulatedFleet.name})
+        wanted = TABLE
     if len(files) != 1:
         raise click.UsageError(f"found {len(files)} files; allowed is one cluster file")
     if exported is not None:
@@ -187,6 +221,8 @@ def command(
             if wanted == EmulatedFleet.name or awake:
                 option = "--no-sleep" if awake else "--fleet emulated"
                 raise click.UsageError(f"{option} is for runs over time; this file has 'saturate'")
+            if windows:
+                raise click.UsageError("--emulate is for runs over time; this file has 'saturate'")
             if loads and filling.arrivals is not None:
                 raise click.UsageError("--load has no meaning with the 'arrivals' of this file; leave one of them out")
         elif order is not None:
@@ -197,31 +233,41 @@ def command(
         else:
             _check_timed(files[0], given)
         passed_over = _passed_over(given) if filling is None else None
-        table = filling is not None or wanted == TABLE
+        table = filling is not None or (wanted == TABLE and not windows)
         with RunPlayers(given, policies, jobs or processors(), cluster, table=table) as players:
-            fleet, played = _played(given, [*policies], chosen, [*dict.fromkeys(loads)] or [None], wanted, players)
+            fleet, runs = _played(given, [*policies], chosen, [*dict.fromkeys(loads)] or [None], wanted, players)
+            played = _by_load(runs)
+            beside = _emulated(runs, windows, players)
         compared = _compared(given, played)
+    expected = place_expect.answers(given, played)
     if folder is not None:
         _write(folder, by_load(played, compared.curves), by_load(played, compared.placements))
     what = _what(given, chosen, fleet, passed_over, [*played])
     if html is not None:
-        write_page(html, _page(given, what, chosen, compared))
+        write_page(
+            html, _page(given, what, chosen, compared, [*place_expect.lines(expected), *place_windows.lines(beside)])
+        )
     if as_json:
         found = document(given, compared.figures, played, fleet, compared.of_run)
-        click.echo(json.dumps(found if passed_over is None else {**found, "passed_over": passed_over}))
+        found |= {} if passed_over is None else {"passed_over": passed_over}
+        found |= {"expect": [each.to_json() for each in expected]} if expected else {}
+        found |= {"windows": place_windows.document(beside)} if beside else {}
+        click.echo(json.dumps(found))
     else:
         _head(given, what, console)
         show(compared.figures, played, console)
+        place_windows.show(beside, console)
+        place_expect.show(expected, console)
     if not any(_placed(run) for at in played.values() for runs in at.values() for run in runs.values()):
         click.echo("ringhil: no task found a server by any policy: nothing was played", err=True)
         return 2
-    return 0
+    return int(any(each.ok is False for each in expected))
 
 
 def _alone(option: str, others: Mapping[str, object]) -> None:
     """Raises UsageError for what would be passed over in silence."""
     for other, value in others.items():
-        if value is not None and value is not False and value != ():
+        if value is not None and value is not False and value not in ((), []):
             raise click.UsageError(f"{other} has no meaning with {option}; leave it out")
 
 
@@ -259,13 +305,14 @@ def _compared(cluster: GpuCluster, played: ByLoad) -> _Compared:
     )
 
 
-def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared) -> str:
+def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared, expected: Sequence[str]) -> str:
     load, first = next(iter(compared.played.items()))
     shown = [f"load {load:g}"] if len(compared.played) > 1 else []
     shown += [f"seed {seeds[0]}"] if len(seeds) > 1 else []
     lines = [
         *said(compared.played),
         *([f"Percentiles of waiting, curves and map: {', '.join(shown)}."] if shown else []),
+        *expected,
     ]
     found = rows(compared.figures, compared.played)
     view = compared.view({name: runs[seeds[0]] for name, runs in first.items()})
@@ -319,11 +366,11 @@ def _played(
     loads: Sequence[float | None],
     wanted: str | None,
     players: RunPlayers,
-) -> tuple[str, ByLoad]:
-    """The fleet, and all runs by load, policy and seed."""
+) -> tuple[str, dict[PlaceRun, RunResult]]:
+    """The fleet, and all runs."""
     every = [PlaceRun(load, policy, seed) for load in loads for policy in policies for seed in seeds]
     if cluster.saturation is not None:
-        return TABLE, _by_load(players.play(every))
+        return TABLE, players.play(every)
     at = {load: cluster if load is None else cluster.at_load(load) for load in loads}
     until = {load: each.until for load, each in at.items()}
     if cluster.until is None:  # energy is counted to the same moment for all: the end of the last task by any of them
@@ -333,7 +380,22 @@ def _played(
     with_end = [replace(each, until=until[load]) for load, each in at.items()]
     fleet = fleet_of(with_end, wanted, len(seeds) * len(policies))
     runs = [replace(run, until=until[run.load], fleet=fleet) for run in every]
-    return fleet, _by_load(players.play(runs))
+    return fleet, players.play(runs)
+
+
+def _emulated(
+    runs: Mapping[PlaceRun, RunResult], windows: Sequence[TimeWindow], players: RunPlayers
+) -> Mapping[PlaceRun, Any]:
+    """These windows of all runs."""
+    if not windows:
+        return {}
+    end = min((each.until for each in runs.values() if isinstance(each, PlacementRun)), default=0.0)
+    for window in windows:
+        if window.ends > end:
+            raise click.UsageError(
+                f"--emulate {window}: found {window.ends:g} s; allowed is up to {end:g}, where a run ends"
+            )
+    return players.play([replace(run, fleet=EmulatedFleet.name, window=each) for run in runs for each in windows])
 
 
 def _by_load(results: Mapping[PlaceRun, RunResult]) -> ByLoad:

@@ -60,7 +60,8 @@ class RunPlayers:
         """Each once, in this order. Raises PlaceError and FleetError."""
         emulated = any(run.fleet == EmulatedFleet.name for run in runs)
         if self._pool is not None:
-            if emulated and len(runs) < self._pool.lanes:
+            windows = any(run.window is not None for run in runs)  # each is a task: it begins anew wherever it is
+            if emulated and not windows and len(runs) < self._pool.lanes:
                 player = RunPlayer(self._cluster, self._policies)
                 there = partial(player.play_spread, pool=self._pool, parts=self._pool.workers)
                 return {run: _counted(run, there) for run in runs}

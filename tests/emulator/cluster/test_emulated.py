@@ -7,6 +7,7 @@ import signal
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,11 @@ from ringhil.emulator.cluster.cluster import (
     TypePower,
 )
 from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
-from ringhil.emulator.cluster.fleet import FleetError
+from ringhil.emulator.cluster.fleet import Fleet, FleetError, TableFleet
 from ringhil.emulator.cluster.play import PlacementRun, play
 from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.read import load_cluster
+from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.engine.library import Library
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -234,6 +236,69 @@ def check_each_task_once(given: GpuCluster, run: PlacementRun) -> None:
         if each.had is not None and task.needs.share == WHOLE:
             assert each.had == pytest.approx(task.lasts * len(each.placed.gpus), rel=0.02)
     assert (run.lost > 0) == (run.wasted > 0)
+
+
+class Noting(Fleet):
+    """A fleet beside which is noted which jobs began, on GPUs that were counted or not, and which came to their end."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.begun = dict[int, bool]()
+        self.ended = list[int]()
+
+    def begin(self, job: int, placed: PlacedOn, share: int, ends: float) -> None:
+        self.begun[job] = bool(self.counted()[placed.server, list(placed.gpus)].all())
+        super().begin(job, placed, share, ends)
+
+    def had(self, job: int) -> float | None:
+        """Asked of each job of a task that ends, once."""
+        self.ended.append(job)
+        return super().had(job)
+
+
+class NotingEmulated(Noting, EmulatedFleet):
+    pass
+
+
+class NotingTable(Noting, TableFleet):
+    pass
+
+
+def with_outages(given: GpuCluster, draw: random.Random) -> GpuCluster:
+    """GPUs, also the first of a ring, and servers are out of order for a moment, most of them unseen by a census."""
+    faults = []
+    for number, server in enumerate(given.servers):
+        idle = [gpu for gpu in range(len(server.types)) if gpu not in server.busy]
+        for at in sorted(draw.sample(range(1, 60), draw.randint(1, 4))):
+            gpu = draw.choice(idle) if server.busy or draw.random() < 0.7 else None
+            faults.append(ClusterFault(at + 0.5, at + 0.5 + draw.choice((0.25, 2.0, 5.0, 9.0)), number, gpu=gpu))
+    return replace(given, faults=tuple(faults), until=400.0, census=10.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_gang_is_lost_or_done_twice_whatever_fails_for_a_moment(seed: int, library: Library) -> None:
+    """Dead and well again before the next census: both fleets may differ in when, but in each all gangs that fit come
+    to one end, whole, and nothing begins on a GPU that a census had dropped."""
+    draw = random.Random(seed)
+    given = random_cluster(draw, gangs=True)
+    short = tuple(replace(task, lasts=min(task.lasts or 0.0, 20.0)) for task in given.tasks)
+    given = with_outages(replace(given, tasks=short), draw)
+    well = play(replace(given, faults=()), POLICIES["pack-first"], seed).tasks
+    for fleet in (NotingTable(given), NotingEmulated(given, seed, library)):
+        with fleet:
+            run = play(given, POLICIES["pack-first"], seed, fleet=fleet)
+        assert all(fleet.begun.values())
+        for name, each in run.tasks.items():
+            if each.began is None:
+                assert well[name].began is None
+                continue
+            assert each.task.lasts is not None
+            assert each.ended is not None
+            assert each.ended >= each.began + each.task.lasts
+            assert len(each.everywhere) == each.task.members
+        ended = [each for each in run.tasks.values() if each.ended is not None]
+        assert len(fleet.ended) == len({*fleet.ended}) == sum(each.task.members for each in ended)
+        assert len(fleet.begun) == sum(each.tries * each.task.members for each in run.tasks.values())
 
 
 @cache

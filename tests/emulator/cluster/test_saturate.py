@@ -11,13 +11,16 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import pytest
 
-from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, Saturation, TaskNeeds
+from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, Processor, Saturation, TaskNeeds
 from ringhil.emulator.cluster.convert import cluster_text
-from ringhil.emulator.cluster.policies import POLICIES
+from ringhil.emulator.cluster.policies import POLICIES, Fgd, Packing, Scores
+from ringhil.emulator.cluster.policy import Keys, PlacementPolicy
 from ringhil.emulator.cluster.read import load_cluster
 from ringhil.emulator.cluster.saturate import Saturated, saturate
+from ringhil.emulator.cluster.servers import Figures
 
 from .clusters import ONE, cluster, server
 
@@ -152,3 +155,61 @@ def test_random_placement_fills_as_much_as_the_published_one() -> None:
     found = fmean(next(at.allocated for at in each.points if at.percent == 130) for each in ours)
     theirs = fmean(published("allocation", "01-Random", seed)[130] for seed in range(42, 52))
     assert found == pytest.approx(theirs, abs=0.3)
+
+
+def by_lot(policy: type[PlacementPolicy]) -> type[PlacementPolicy]:
+    """The same, with equal servers in an order that is drawn for each task."""
+
+    class ByLot(policy):  # type: ignore[valid-type, misc]
+        def settled(self, keys: Keys) -> Keys:
+            return *super().settled(keys), self.random.random(len(keys[0]))
+
+    return ByLot
+
+
+class Uncut(Fgd):
+    """FGD with scores of nine decimals in place of whole numbers."""
+
+    def score(self, less: Figures) -> Scores:
+        return np.asarray((1e11 / (1 + np.exp(-less / 1000))).astype(np.int64))
+
+
+@needs_openb
+@pytest.mark.slow(part="benches")
+@pytest.mark.parametrize(
+    ("policy", "percent"),
+    [(Fgd, 95.29), (Packing, 91.57), (by_lot(Fgd), 90.1), (by_lot(Packing), 88.8), (Uncut, 94.3)],
+    ids=["fgd", "packing", "fgd-by-lot", "packing-by-lot", "fgd-uncut"],
+)
+def test_what_is_left_of_a_policy_without_ties_in_order_is_as_told(
+    policy: type[PlacementPolicy], percent: float
+) -> None:
+    """The figures of docs/howto/cluster.md: allocated at 130 percent with the arrivals of seed 42."""
+    given = openb(42)
+    assert given.saturation is not None
+    done = saturate(given, given.saturation, policy, 42)
+    found = next(at.allocated for at in done.points if at.percent == 130)
+    assert found == pytest.approx(percent, abs=0.05)
+
+
+@needs_openb
+@pytest.mark.slow(part="benches")
+@pytest.mark.parametrize(
+    ("processors", "most"),
+    [("by-type", (18, 13)), ("one-kind", (17, 14)), ("none", (24, 14))],
+    ids=["by-type", "one-kind", "none"],
+)
+def test_pwr_saves_as_much_as_is_told(processors: str, most: tuple[int, int]) -> None:
+    """The figures of docs/howto/cluster.md: percent of FGD's power at most, and at which percent asked for; seed 42."""
+    given = openb(42)
+    one = None if processors == "none" else Processor(15.0, 120.0, 32)
+    if processors != "by-type":
+        given = replace(given, servers=tuple(replace(server, processor=one) for server in given.servers))
+    assert given.saturation is not None
+    assert given.saturation.arrivals is not None
+    first = replace(given.saturation, arrivals=given.saturation.arrivals[:3000])
+    fgd, pwr = ({at.percent: at.watts for at in saturate(given, first, POLICIES[p], 42).points} for p in ("fgd", "pwr"))
+    saved = {percent: 100 * (1 - pwr[percent] / watts) for percent, watts in fgd.items()}
+    largest = max(saved, key=saved.__getitem__)
+    assert (round(saved[largest]), largest) == most
+    assert processors != "by-type" or round(saved[10]) == 15

@@ -13,12 +13,14 @@ import pytest
 from tests.command import refusal, ringhil
 from tests.emulator.campaign.dask.commands import started
 from tests.emulator.campaign.dask.dask_processes import machines, played_by
-from tests.emulator.cluster.clusters import cluster, random_servers
+from tests.emulator.cluster.clusters import cluster, random_servers, server
 
 from ringhil.emulator.campaign.dask.placing import PlaceCodec, played
 from ringhil.emulator.campaign.place import PlaceRun, RunPlayer
 from ringhil.emulator.cluster.cluster import ClusterFault, ClusterTask, Saturation, TaskNeeds
 from ringhil.emulator.cluster.policies import POLICIES
+from ringhil.emulator.cluster.window import TimeWindow
+from ringhil.emulator.engine.library import Library
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 KILLS = 10
@@ -39,6 +41,14 @@ def test_a_run_that_has_travelled_is_the_run() -> None:
         player = RunPlayer(given, POLICIES)
         run = PlaceRun(draw.choice((None, 0.7)), draw.choice([*POLICIES]), number, 70.0)
         assert repr(PlaceCodec().decode(played(player, PlaceCodec().encode(run)))) == repr(player(run))
+
+
+def test_a_window_that_has_travelled_is_the_window(library: Library) -> None:
+    servers = [server("a", [10, 20]), server("b", [10, 20, 20])]
+    tasks = [ClusterTask(f"t{n}", TaskNeeds(n, 1000, 0, 0, ()), 3.0 * n, 20.0) for n in range(4)]
+    player = RunPlayer(replace(cluster(servers, tasks), until=50.0), POLICIES, library)
+    run = PlaceRun(None, "pack-first", 0, 50.0, "emulated", TimeWindow(4.0, 25.0))
+    assert repr(PlaceCodec().decode(played(player, PlaceCodec().encode(run)))) == repr(player(run))
 
 
 def test_workers_place_what_processes_place(tmp_path: Path) -> None:

@@ -389,6 +389,12 @@ def test_tasks_that_never_come_are_counted(folder: Path) -> None:
         (("small.yaml", "--order", "t1", "--csv", "out"), "--csv has no meaning with --order"),
         (("small.yaml", "--order", "t1", "--fleet", "emulated"), "--fleet emulated has no meaning with --order"),
         (("small.yaml", "--order", "t1", "--load", "2"), "--load has no meaning with --order"),
+        (("small.yaml", "--order", "t1", "--emulate", "1..2"), "--emulate has no meaning with --order"),
+        (("small.yaml", "--emulate", "1..2", "--fleet", "emulated"), "--fleet emulated has no meaning with --emulate"),
+        (("small.yaml", "--emulate", "5..5"), "--emulate': found '5..5'; allowed is FROM..TO in seconds with FROM bef"),
+        (("small.yaml", "--emulate", "8h..9h"), "--emulate': found '8h..9h'; allowed is FROM..TO in seconds"),
+        (("small.yaml", "--emulate", "1..111"), "--emulate 1..111: found 111 s; allowed is up to 110, where a run end"),
+        (("full.yaml", "--emulate", "1..2"), "--emulate is for runs over time; this file has 'saturate'"),
         (("small.yaml", "--load", "nan"), "--load': found 'nan'; allowed is a load from 0.01 to 100"),
         (("small.yaml", "--load", "0"), "--load': found '0'; allowed is a load from 0.01 to 100"),
         (("drawn.yaml", "--load", "2"), "--load has no meaning with the 'arrivals' of this file"),
@@ -443,3 +449,28 @@ def test_a_load_divides_all_moments_and_no_duration(folder: Path) -> None:
     assert (
         "seed 0, load 2, fleet: table" in ringhil("place", "x.yaml", "--load", 2, "--fleet", "table", cwd=folder).stdout
     )
+
+
+def test_windows_are_emulated_beside_a_table(folder: Path) -> None:
+    """Text, page and document say the same; all else is the table's. A fault that only hardware sees is named."""
+    (folder / "small.yaml").write_text(f"until: 300\n{SMALL}faults: [{{at: 31, server: n2, gpu: a.0}}]\n")
+    words = ("place", "small.yaml", "--emulate", "20..200", "--emulate", "5.5..25", "--html", "page.html")
+    found = json.loads(ringhil(*words, "--json", cwd=folder).stdout)
+    wide, short = found.pop("windows")
+    assert found == document("small.yaml", "--fleet", "table", cwd=folder)
+    assert (short["from"], short["to"], short["first"]) == (5.5, 25, None)
+    assert short["metered_j"] == pytest.approx(short["table_j"], rel=0.01)
+    assert short["differ"] == {"counts": 0, "placements": 0, "ends": 0}
+    first = "at 60 s n2 a.0 is counted, not in the table"
+    assert (wide["policy"], wide["seed"], wide["first"]) == ("pack-first", 0, first)
+    assert min(wide["differ"].values()) >= 1
+    assert (wide["failing_servers"], short["failing_servers"]) == (1, 0)
+    told = ringhil(*words, cwd=folder).stdout
+    line = next(line for line in told.splitlines() if line.startswith("pack-first, seed 0, 20..200 s "))
+    energy = [f"{wide[key] / 3.6e6:.3f} kWh" for key in ("metered_j", "table_j")]
+    cells = [*energy, f"{100 * wide['error']:+.2f} %", f"{wide['tasks']}", *map(str, wide["differ"].values())]
+    assert line.split()[5:] == " ".join(cells).split()
+    assert f"pack-first, seed 0, 20..200 s: first {first}" in told
+    page = (folder / "page.html").read_text()
+    assert all(cell in page for cell in cells)
+    assert f"pack-first, seed 0, 20..200 s: first {first}" in page

@@ -181,3 +181,17 @@ def test_the_command_writes_the_page_with_its_table(tmp_path: Path) -> None:
     assert "The same for every seed: pack-first." in text
     assert "Percentiles of waiting, curves and map: seed 0." in text
     assert set(data(text)["policies"]) == {"pack-first", "random"}
+
+
+def test_a_page_is_written_of_a_file_that_leaves_out_what_it_may(tmp_path: Path) -> None:
+    """Arrival and census, and a task that is lost at that census."""
+    (tmp_path / "c.yaml").write_text(
+        "until: 300\n"
+        "cluster: {power: {T4: {idle: 10, task: 70}}, servers: [{name: n, gpus: 2, type: T4}]}\n"
+        "tasks: [{name: t, gpus: 1, for: 100}, {name: u, gpus: 1, at: 5, for: 10}]\n"
+        "faults: [{server: n, gpu: a.0, at: 31}]\n"
+    )
+    done = ringhil("place", "c.yaml", "--fleet", "table", "--html", "page.html", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    placed = data((tmp_path / "page.html").read_text())["policies"]["pack-first"]
+    assert [began for _, _, began, *_ in placed] == [60, 5]
