@@ -29,6 +29,7 @@ from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.slurm import imported_sacct
 from ringhil.emulator.cluster.window import TimeWindow
 from ringhil.emulator.documents import shown
+from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import dask, place_expect, place_windows, terminal
@@ -63,7 +64,8 @@ from ringhil.emulator.front.cli.place_tables import (
     show_decision,
 )
 from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, write_page
-from ringhil.emulator.scenario import ScenarioError
+from ringhil.emulator.scenario import ScenarioError, read_text
+from ringhil.emulator.server.hashes import hashes, scenario_hash
 
 TABLE = "table"
 _IMPORTS = {"openb": 2, "sacct": 1, "kubernetes": 1}  # how many files each takes
@@ -213,6 +215,7 @@ def command(
         dask.check_options(cluster, jobs, ())
         policies = policies_named(names or (DEFAULT,))
         given = replace(load_cluster(files[0]), sleeps=not awake)
+        file_hash = scenario_hash(read_text(files[0]))
         first = given.own_seed if seed is None else seed
         chosen, filling = range(first, first + seeds), given.saturation
         if filling is not None:
@@ -250,6 +253,8 @@ def command(
     if as_json:
         found = document(given, compared.figures, played, fleet, compared.of_run)
         found |= {} if passed_over is None else {"passed_over": passed_over}
+        rtl = cells_library().rtl if fleet == EmulatedFleet.name or windows else None
+        found |= {"hashes": {"cluster": file_hash, **(hashes(None, rtl) if rtl else {})}}
         found |= {"expect": [each.to_json() for each in expected]} if expected else {}
         found |= {"windows": place_windows.document(beside)} if beside else {}
         click.echo(json.dumps(found))

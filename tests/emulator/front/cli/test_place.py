@@ -1,6 +1,7 @@
 """`ringhil place`: one table, one document, files that other tools read, and one line for what is wrong."""
 
 import csv
+import hashlib
 import json
 from pathlib import Path
 from statistics import fmean, stdev
@@ -11,6 +12,8 @@ from tests.command import refusal, ringhil
 
 from ringhil.emulator.cluster import cluster_schema, load_cluster
 from ringhil.emulator.cluster.policies import POLICIES
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.server.hashes import hashes
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 SMALL = """name: three servers
@@ -298,6 +301,16 @@ def test_a_fault_elsewhere_costs_a_server_without_gpus_nothing(folder: Path) -> 
 
 def test_the_schema_of_cluster_files_is_printed() -> None:
     assert json.loads(ringhil("schema", "cluster").stdout) == cluster_schema()
+
+
+def test_the_document_says_which_file_it_was_and_which_hardware(folder: Path) -> None:
+    """No RTL and no firmware where none was played."""
+    file = f"sha256:{hashlib.sha256(SMALL.encode()).hexdigest()}"
+    assert document("small.yaml", "--fleet", "table", cwd=folder)["hashes"] == {"cluster": file}
+    assert document("small.yaml", "--fleet", "emulated", cwd=folder)["hashes"] == {
+        "cluster": file,
+        **hashes(None, cells_library().rtl),
+    }
 
 
 def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> None:
