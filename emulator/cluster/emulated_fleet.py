@@ -36,7 +36,7 @@ def clock_of(cluster: GpuCluster) -> Clock:
         if max(cluster.until, cluster.census) * rate < _LONGEST:
             return Clock(rate, max(1, round(cluster.census * rate)), _MOST_UNITS / most if most else 1.0)
     problem = f"a run of {max(cluster.until, cluster.census):g} seconds"
-    raise FleetError(f"{problem}; allowed are {_LONGEST // _RATES[-1]} where servers are emulated, or --fleet table")
+    raise FleetError(f"{problem}; allowed are {_LONGEST // _RATES[-1]} where servers are emulated, or the table fleet")
 
 
 def misfit(cluster: GpuCluster) -> FleetError | None:

@@ -142,7 +142,7 @@ class EmulatedServer:
         for gpu in gpus:
             if not self._free[gpu]:
                 problem = f"{self._name}: more than {MOST_TASKS} tasks on GPU {RING}.{gpu}"
-                raise FleetError(f"{problem}; allowed are as many as it has contexts, or --fleet table")
+                raise FleetError(f"{problem}; allowed are as many as it has contexts, or the table fleet")
             context = min(self._free[gpu])
             self._free[gpu].remove(context)
             begun.contexts[gpu] = context
@@ -316,7 +316,7 @@ def scenario_of(number: int, cluster: GpuCluster, clock: Clock, seed: int) -> Sc
     gpus = len(server.types)
     if gpus < FEWEST_GPUS:
         problem = f"{server.name}: a ring of {gpus} GPU"
-        raise FleetError(f"{problem}; allowed are {FEWEST_GPUS} or more, or --fleet table")
+        raise FleetError(f"{problem}; allowed are {FEWEST_GPUS} or more, or the table fleet")
     known = _wire_types(server)
     card = Card(RING, gpus, (0, 1), tuple(known[kind] for kind in server.types), (_WHOLE_WEIGHT,) * gpus)
     # What only repeats is as rare as a count, so that time goes by without work for the emulation.
@@ -357,7 +357,7 @@ def _wire_types(server: ClusterServer) -> dict[str, str]:
     kinds = sorted({*server.types})
     if len(kinds) > MOST_TYPES:
         problem = f"{server.name}: {len(kinds)} types of GPU"
-        raise FleetError(f"{problem}; allowed are {MOST_TYPES} in one server, or --fleet table")
+        raise FleetError(f"{problem}; allowed are {MOST_TYPES} in one server, or the table fleet")
     spare = [each for each in map(str, GpuType) if each not in kinds]
     return {kind: kind if kind in [*map(str, GpuType)] else spare.pop(0) for kind in kinds}
 

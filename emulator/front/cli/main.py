@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.errors import RinghilError, printable
@@ -145,6 +146,11 @@ def _terminate(number: int, frame: object) -> NoReturn:
 
 def _run(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if (asked := os.environ.get(_COMPLETE)) and not _completes(asked):
+        kinds = "bash_source, zsh_source or fish_source"
+        return _complain(
+            f"ringhil: {_COMPLETE}: found {one_line(asked, 40)}; allowed is {kinds}, as in `ringhil --help`"
+        )
     try:
         code = cli.main(args=words, prog_name="ringhil", standalone_mode=False)
         sys.stdout.flush()
@@ -175,6 +181,13 @@ def _run(arguments: Sequence[str] | None) -> int:
             raise
         return _refuse(words, _unforeseen(error))
     return code if isinstance(code, int) else 0
+
+
+def _completes(asked: str) -> bool:
+    """Whether click knows what to do for that shell."""
+    shell, _, what = asked.partition("_")
+    known = get_completion_class(shell) is not None and what in ("source", "complete")
+    return known and (what == "source" or "COMP_WORDS" in os.environ)
 
 
 def _environment(error: OSError) -> str | None:

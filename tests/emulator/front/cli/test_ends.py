@@ -195,3 +195,14 @@ runpy.run_module("ringhil.emulator", run_name="__main__")
 """
     done = subprocess.run([sys.executable, "-c", interrupt], capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stderr) == (130, "\nringhil: interrupted\n")
+
+
+@pytest.mark.parametrize("asked", ["nosuch", "bash_complete", "tcsh_source", "x" * 5000])
+def test_completion_for_no_shell_is_told(asked: str, tmp_path: Path) -> None:
+    code, said, errors = alone("--help", folder=tmp_path, _RINGHIL_COMPLETE=asked)
+    assert (code, said) == (2, b"")
+    assert errors.startswith(b"ringhil: _RINGHIL_COMPLETE: found ")
+    assert len(errors.splitlines()) == 1
+    code, said, errors = alone("--help", folder=tmp_path, _RINGHIL_COMPLETE="bash_source")
+    assert (code, errors) == (0, b"")
+    assert b"_RINGHIL_COMPLETE=bash_complete" in said

@@ -119,7 +119,7 @@ def test_servers_are_emulated_unless_they_can_not_be(folder: Path) -> None:
     assert document("one.yaml", cwd=folder)["policies"]["pack-first"]["fleet"] == "table"
     refused = ringhil("place", "one.yaml", "--fleet", "emulated", cwd=folder)
     assert refused.returncode == 2
-    assert "rack.0: a ring of 1 GPU; allowed are 2 or more, or --fleet table" in refused.stderr
+    assert "rack.0: a ring of 1 GPU; allowed are 2 or more, or the table fleet" in refused.stderr
     assert ringhil("place", EXAMPLES / "cluster-full.yaml", "--fleet", "emulated").returncode == 2
     (folder / "long.yaml").write_text(f"until: 864000\n{SMALL}")
     assert document("long.yaml", cwd=folder)["policies"]["pack-first"]["fleet"] == "table"
