@@ -120,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _terminate)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored nobody hears how a child ends
     if not _opened():
         sys.exit(_complain("ringhil: stdout: cannot be written: it is closed"))
     if isinstance(sys.stdout, io.TextIOWrapper):

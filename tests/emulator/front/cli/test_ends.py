@@ -206,3 +206,14 @@ def test_completion_for_no_shell_is_told(asked: str, tmp_path: Path) -> None:
     code, said, errors = alone("--help", folder=tmp_path, _RINGHIL_COMPLETE="bash_source")
     assert (code, errors) == (0, b"")
     assert b"_RINGHIL_COMPLETE=bash_complete" in said
+
+
+def test_where_ends_of_children_are_ignored_verify_hears_them(tmp_path: Path) -> None:
+    """Some services start what they run so."""
+    (tmp_path / "x.yaml").write_text(RING)
+    ignoring = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    words = [sys.executable, "-c", ignoring, *command.RINGHIL, "verify", "x.yaml"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
