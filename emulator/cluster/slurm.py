@@ -15,7 +15,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -106,6 +106,9 @@ def _job(row: ListRow) -> _Job | None:
     if row.cells.get("State", "").startswith("PENDING"):
         began = None
     asked, used = _tres(row, "ReqTRES"), _tres(row, "AllocTRES")
+    if used and asked and not used.types:  # what was given says how many only: of the types that were asked for
+        one = dict.fromkeys(asked.types, used.gpus) if len(asked.types) == 1 else {}
+        used = replace(used, types=one or (asked.types if sum(asked.types.values()) == used.gpus else {}))
     nodes = _hosts(row)
     parts = len(nodes) or max(1, _nodes(row))
     ended = None

@@ -68,6 +68,7 @@ from ringhil.emulator.scenario import ScenarioError, read_text
 from ringhil.emulator.server.hashes import hashes, scenario_hash
 
 TABLE = "table"
+_MOST_SEED = (1 << 32) - 1
 _IMPORTS = {"openb": 2, "sacct": 1, "kubernetes": 1}  # how many files each takes
 _WHY = {"without_end": "left out, without a start or an end", "after_until": "never come, after 'until'"}
 
@@ -218,6 +219,8 @@ def command(
         file_hash = scenario_hash(read_text(files[0]))
         first = given.own_seed if seed is None else seed
         chosen, filling = range(first, first + seeds), given.saturation
+        if chosen[-1] > _MOST_SEED:
+            raise click.UsageError(f"--seeds: the last one would be {chosen[-1]:,}; allowed is up to {_MOST_SEED:,}")
         if filling is not None:
             if order is not None:
                 raise click.UsageError("--order is for runs over time; this file has 'saturate'")
@@ -241,7 +244,7 @@ def command(
             fleet, runs = _played(given, [*policies], chosen, [*dict.fromkeys(loads)] or [None], wanted, players)
             played = _by_load(runs)
             beside = _emulated(runs, windows, players)
-        compared = _compared(given, played)
+        compared = _compared(given, played, first)
     expected = place_expect.answers(given, played)
     if folder is not None:
         _write(folder, by_load(played, compared.curves), by_load(played, compared.placements))
@@ -295,10 +298,10 @@ class _Compared:
     view: Callable[[Mapping[str, Any]], PlaceView]
 
 
-def _compared(cluster: GpuCluster, played: ByLoad) -> _Compared:
+def _compared(cluster: GpuCluster, played: ByLoad, seed: int) -> _Compared:
     if cluster.saturation is None:
         return _Compared(
-            RUN, played, run_json, curves, partial(placements, cluster), lambda runs: run_view(cluster, runs)
+            RUN, played, run_json, curves, partial(placements, cluster), lambda runs: run_view(cluster, runs, seed)
         )
     return _Compared(
         FILLED,

@@ -8,13 +8,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 from markupsafe import Markup
 
-from ringhil.emulator.cluster.cluster import WHOLE, GpuCluster, TaskNeeds
+from ringhil.emulator.cluster.cluster import WHOLE, ClusterFault, GpuCluster, TaskNeeds
 from ringhil.emulator.cluster.figures import percentile
 from ringhil.emulator.cluster.play import PlacementRun
 from ringhil.emulator.cluster.saturate import Saturated
@@ -26,14 +26,15 @@ _MOST_GPUS = 20_000  # that the map shows
 _MOST_PLACED = 100_000  # tasks on them, of all policies together
 _PERCENTS = (50, 75, 90, 95, 99, 99.9, 100)
 _PERCENT = Unit("%")
-_STATES = ("idle", "used", "shared", "sleeping", "taken")
+_STATES = ("idle", "used", "shared", "sleeping", "taken", "failed")
 Placement = tuple[str, TaskNeeds, PlacedOn, float, float | None]
 
 
 @dataclass(frozen=True)
 class PlaceView:
     """What a page shows of the runs of all policies: `placements` of each by name, to `end` in `unit`; `start`:
-    the moment that is shown first; `sleeps`: whether servers without a task do; `waits`: waiting times, seconds."""
+    the moment that is shown first; `sleeps`: whether servers without a task do; `waits`: waiting times, seconds;
+    `faults`: of GPUs and servers."""
 
     charts: Sequence[CurveChart]
     placements: Mapping[str, Sequence[Placement]]
@@ -42,10 +43,11 @@ class PlaceView:
     unit: Unit
     sleeps: bool
     waits: Mapping[str, Sequence[float]]
+    faults: Sequence[ClusterFault] = ()
 
 
-def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun]) -> PlaceView:
-    """Of runs over time."""
+def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int = 0) -> PlaceView:
+    """Of runs over time, with what failed by this seed."""
     end = max((run.until for run in played.values()), default=0.0)
     unit = time_unit(end)
 
@@ -77,7 +79,8 @@ def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun]) -> PlaceVi
         for name, run in played.items()
     }
     start = max(next(iter(played.values())).curve, key=lambda at: at.allocated).at
-    return PlaceView(charts, placed, start, end, unit, cluster.sleeps, waits)
+    faults = [each for each in replace(cluster, until=end).with_failures(seed).faults if each.link is None]
+    return PlaceView(charts, placed, start, end, unit, cluster.sleeps, waits, faults)
 
 
 def filled_view(cluster: GpuCluster, done: Mapping[str, Saturated]) -> PlaceView:
@@ -139,7 +142,7 @@ def page(
         charts=[chart.drawn() for chart in view.charts],
         waits=[[name, *(_seconds(percentile(each, p)) for p in _PERCENTS)] for name, each in view.waits.items()],
         percents=[f"{percent:g} %" for percent in _PERCENTS],
-        states=_STATES if view.sleeps else [state for state in _STATES if state != "sleeping"],
+        states=[state for state in _STATES if {"sleeping": view.sleeps, "failed": view.faults}.get(state, True)],
         data=Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),  # no tag can be in it
         script=script,
         digest=digest,
@@ -173,7 +176,19 @@ def _map_data(cluster: GpuCluster, view: PlaceView) -> tuple[dict[str, Any], int
         [server.name, [types.index(kind) for kind in server.types], sorted(server.busy)]
         for server in cluster.servers[:shown]
     ]
-    given = {"servers": servers, "types": types, "tasks": list(names), "shares": shares, "policies": policies}
+    faults = [
+        [each.server, -1 if each.gpu is None else each.gpu, _short(each.at), _short(min(each.ends, 2 * view.end))]
+        for each in view.faults
+        if each.server < shown
+    ]
+    given = {
+        "faults": faults,
+        "servers": servers,
+        "types": types,
+        "tasks": list(names),
+        "shares": shares,
+        "policies": policies,
+    }
     unit = {"unit": view.unit.name, "size": view.unit.size}
     return given | unit | {"start": view.start, "end": view.end, "sleeps": view.sleeps, "whole": WHOLE}, shown
 

@@ -284,7 +284,7 @@ def test_no_gang_is_lost_or_done_twice_whatever_fails_for_a_moment(seed: int, li
     short = tuple(replace(task, lasts=min(task.lasts or 0.0, 20.0)) for task in given.tasks)
     given = with_outages(replace(given, tasks=short), draw)
     well = play(replace(given, faults=()), POLICIES["pack-first"], seed).tasks
-    for fleet in (NotingTable(given), NotingEmulated(given, seed, library)):
+    for fleet in (NotingTable(given), NotingEmulated.local(given, seed, library)):
         with fleet:
             run = play(given, POLICIES["pack-first"], seed, fleet=fleet)
         assert all(fleet.begun.values())

@@ -25,6 +25,8 @@ from ringhil.emulator.cluster.cluster import (
 from ringhil.emulator.cluster.convert import Imported, imported_texts
 from ringhil.emulator.cluster.kubernetes import imported_kubernetes, kwok_nodes
 from ringhil.emulator.cluster.moments import seconds_of
+from ringhil.emulator.cluster.play import play
+from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.slurm import imported_sacct
 from ringhil.emulator.scenario import ScenarioError
 
@@ -93,6 +95,24 @@ def test_a_job_is_a_task_and_its_node_a_server_with_what_was_used_at_once(tmp_pa
     assert found.servers == (ClusterServer("g1", ("a100",) * 5, frozenset(), 10_000, 4596, 0.0, None),)
     assert found.said() == ""
     assert loaded(found, tmp_path).servers == found.servers
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "types"),
+    [
+        ("gres/gpu:a100=2", "gres/gpu=2", ("a100",) * 2),
+        ("gres/gpu:a100=2", "gres/gpu=4", ("a100",) * 4),  # it was given more
+        ("gres/gpu:a100=1,gres/gpu:t4=1", "gres/gpu=2", ("a100", "t4")),
+        ("gres/gpu=2", "gres/gpu:t4=2", ("t4",) * 2),
+        ("gres/gpu=2", "gres/gpu=2", ("GPU",) * 2),
+    ],
+)
+def test_each_job_fits_the_node_that_it_had(asked: str, used: str, types: tuple[str, ...], tmp_path: Path) -> None:
+    """Also where only what was asked for says of which type the GPUs are."""
+    found = sacct(tmp_path, JOB.replace(TRES, f"{asked}|{used}"))
+    assert found.servers[0].types == types
+    (task,) = play(loaded(found, tmp_path), POLICIES["pack-first"], 0).tasks.values()
+    assert task.began is not None
 
 
 def test_rows_that_are_no_tasks_are_counted(tmp_path: Path) -> None:

@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, Processor, TaskNeeds, TypePower
+from ringhil.emulator.cluster.cluster import (
+    WHOLE,
+    ClusterFault,
+    ClusterTask,
+    GpuCluster,
+    Processor,
+    TaskNeeds,
+    TypePower,
+)
 from ringhil.emulator.cluster.play import PlacementRun, play
 from ringhil.emulator.cluster.policies import POLICIES
 
@@ -163,3 +171,15 @@ def test_books_are_kept_on_random_clusters(policy: str) -> None:
         assert played.energy_j <= played.awake_j
         again = play(given, POLICIES[policy], 3)
         assert (again.tasks, again.curve, again.energy_j) == (played.tasks, played.curve, played.energy_j)
+
+
+def test_a_task_that_is_lost_waits_in_its_old_place() -> None:
+    """Those that came after it and wait begin after it, whatever is lost when."""
+    tasks = [ClusterTask(f"t{n}", ONE, float(n), 50.0) for n in range(4)]
+    faults = (ClusterFault(20.0, 45.0, 0, gpu=0), ClusterFault(20.0, 45.0, 0, gpu=1))
+    given = replace(cluster([server("a", [1, 1])], tasks), faults=faults, census=10.0, until=400.0)
+    played = play(given, POLICIES["pack-first"], 0)
+    began = {name: each.began for name, each in played.tasks.items()}
+    assert played.lost == 2
+    assert began["t0"] == began["t1"] == 50
+    assert began["t2"] == began["t3"] == 100

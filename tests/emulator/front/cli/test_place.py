@@ -332,6 +332,10 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
         (["small.yaml", "--policy", "own:Wild"], "--policy own:Wild: gpu: found no index of a GPU; allowed is one for"),
         (["small.yaml", "--order", "t9"], "small.yaml: --order: there is no task 't9'; allowed are those of 'tasks'"),
         (["small.yaml", "--order", "t1", "--seeds", "2"], "--order with 2 seeds; allowed is one"),
+        (
+            ["small.yaml", "--seed", "4294967295", "--seeds", "2"],
+            "--seeds: the last one would be 4,294,967,296; allowed",
+        ),
         (["small.yaml", "--seeds", "0"], "Invalid value for '--seeds': found '0'; allowed is a whole number from 1 to"),
         (["small.yaml", "--html", "."], ".: cannot be written; name a file in a folder that can be written to"),
         (

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -15,7 +16,7 @@ import pytest
 from tests.command import ringhil
 from tests.emulator.cluster.clusters import ONE, cluster, server
 
-from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, Saturation, TaskNeeds
+from ringhil.emulator.cluster.cluster import WHOLE, ClusterFault, ClusterTask, GpuCluster, Saturation, TaskNeeds
 from ringhil.emulator.cluster.play import PlacementRun, play
 from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.saturate import saturate
@@ -53,6 +54,18 @@ def data(text: str) -> dict[str, Any]:
     read = json.loads(found)
     assert isinstance(read, dict)
     return read
+
+
+def test_the_map_knows_what_fails_and_when() -> None:
+    """GPUs that are drawn by the seed as well; a ring without one link counts all."""
+    faults = (ClusterFault(5.0, 15.0, 1), ClusterFault(20.0, math.inf, 0, gpu=1), ClusterFault(2.0, 9.0, 0, link=0))
+    found = replace(given(), faults=faults, failing=25.0)
+    text = page(found, "what", [], [], [], run_view(found, {"fgd": play(found, POLICIES["fgd"], 3)}, 3))
+    (drawn,) = found.with_failures(3).faults[len(faults) :]
+    assert drawn.gpu is not None
+    assert data(text)["faults"] == [[1, -1, 5, 15], [0, 1, 20, 200], [drawn.server, drawn.gpu, round(drawn.at, 3), 200]]
+    assert 'data-state="failed"' in text
+    assert 'data-state="failed"' not in shown(given(), "fgd")[0]
 
 
 def test_the_map_knows_every_placement_of_every_policy() -> None:
