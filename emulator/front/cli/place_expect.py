@@ -16,7 +16,7 @@ from ringhil.emulator.front.cli.place_tables import ByLoad, Played
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExpectAnswer:
     """To one expectation: by `seeds`; none of them: why it isn't judged. `expected`: in words."""
 
     bound: PolicyBound
@@ -50,7 +50,7 @@ class Answer:
         return ((seed, each) for seed, each in self.seeds.items() if not each.ok)
 
 
-def answers(cluster: GpuCluster, played: ByLoad) -> list[Answer]:
+def answers(cluster: GpuCluster, played: ByLoad) -> list[ExpectAnswer]:
     """One for each expectation of the file, in its order."""
     filling = cluster.saturation
     of_file = (None, 1.0 if filling is None else filling.load)
@@ -58,25 +58,25 @@ def answers(cluster: GpuCluster, played: ByLoad) -> list[Answer]:
     return [_answer(bound, cluster, runs, filled=filling is not None) for bound in cluster.expect]
 
 
-def _answer(bound: PolicyBound, cluster: GpuCluster, runs: Played | None, *, filled: bool) -> Answer:
+def _answer(bound: PolicyBound, cluster: GpuCluster, runs: Played | None, *, filled: bool) -> ExpectAnswer:
     expected = expected_of(bound, filled=filled)
     if runs is None:
-        return Answer(bound, expected, {}, "not played at the load of the file")
+        return ExpectAnswer(bound, expected, {}, "not played at the load of the file")
     if not cluster.sleeps:
-        return Answer(bound, expected, {}, "played with nothing asleep (--no-sleep)")
+        return ExpectAnswer(bound, expected, {}, "played with nothing asleep (--no-sleep)")
     if bound.policy not in runs:
-        return Answer(bound, expected, {}, f"not played; --policy {bound.policy} plays it")
+        return ExpectAnswer(bound, expected, {}, f"not played; --policy {bound.policy} plays it")
     seeds = {seed: next(judge([bound], run, filled=filled)) for seed, run in runs[bound.policy].items()}
-    return Answer(bound, expected, seeds)
+    return ExpectAnswer(bound, expected, seeds)
 
 
-def lines(found: list[Answer]) -> list[str]:
+def lines(found: list[ExpectAnswer]) -> list[str]:
     """As a page has them."""
     words = {True: "ok", False: "failed", None: "not judged"}
     return [f"{words[each.ok]}: {each.text}" for each in found]
 
 
-def show(found: list[Answer], console: Console) -> None:
+def show(found: list[ExpectAnswer], console: Console) -> None:
     """As `ringhil run` does."""
     marks = {True: "[green]ok[/green]  ", False: "[red]FAIL[/red]", None: "[yellow]not judged:[/yellow]"}
     for each in found:
