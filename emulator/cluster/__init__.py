@@ -1,4 +1,4 @@
-"""Many servers under one scheduler: cluster files, policies that order servers, the table fleet, and what a run cost.
+"""Many servers under one scheduler: cluster files, policies, servers that are emulated or a table, and what runs cost.
 
 The page: docs/howto/cluster.md. A policy of your own derives from `PlacementPolicy`.
 """

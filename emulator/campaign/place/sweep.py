@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 
 def no_progress(done: int, total: int) -> None:
-    """Nobody wants to know."""
+    """For who shows no progress."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RunPlayer:
 
     def play(self, run: PlaceRun, on_progress: Progress = no_progress) -> RunResult:
         """`on_progress`: tasks that came, of all. Raises FleetError and PolicyError."""
-        cluster = self.cluster if run.load is None else self.cluster.at_load(run.load)
+        cluster = self._at_load(run)
         if cluster.saturation is not None:
             return saturate(cluster, cluster.saturation, self.policies[run.policy], run.seed, on_progress)
         given = self._given(run)
@@ -78,8 +78,10 @@ class RunPlayer:
 
     def _given(self, run: PlaceRun) -> GpuCluster:
         """What a run over time is played on."""
-        cluster = self.cluster if run.load is None else self.cluster.at_load(run.load)
-        return replace(cluster, until=run.until).with_failures(run.seed)
+        return replace(self._at_load(run), until=run.until).with_failures(run.seed)
+
+    def _at_load(self, run: PlaceRun) -> GpuCluster:
+        return self.cluster if run.load is None else self.cluster.at_load(run.load)
 
     def _play(self, run: PlaceRun, given: GpuCluster, fleet: Fleet, on_progress: Progress) -> RunResult:
         with fleet:

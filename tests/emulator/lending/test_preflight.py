@@ -90,6 +90,7 @@ BROKEN = {
     "kernel parameters": _without_iommu,
     "vfio-pci": lambda root: (root / "sys/bus/pci/drivers/vfio-pci").rmdir(),
     "iommu group 0000:03:00.0": lambda root: device(root, "0000:04:00.0", DISK, 2),
+    "iommu group 0000:05:00.0": lambda root: device(root, "0000:05:00.0", GPU, None),
 }
 
 
