@@ -14,7 +14,7 @@ class Rejection(Coded):
     ORIGIN = "origin", 5, "another GPU's"
     CIRCULATING = "circulating", 6, "a monitor has seen it once already"
     PORT = "port", 7, "home on the wrong side"
-    COUNT = "count", 8, "as many as there can't be, not as many as there are records, or of another number of wired GPUs"
+    COUNT = "count", 8, "no count that can be, or not that of its records, or of other wired GPUs than before"
     HOP = "hop", 9, "a record has the wrong place"
     TAG = "tag", 10, "a record was changed"
     ORDER = "order", 11, "records out of the order of the ring"
@@ -23,7 +23,7 @@ class Rejection(Coded):
     HALF = "half", 13, "one came home, turned round at a cut"
     MIXED = "mixed", 14, "one was turned round at a cut, the other was not"
     DISAGREE = "disagree", 15, "the directions counted differently"
-    CHANGED = "changed", 16, "a round without records differs from the last one with them, in its count or in whether it came as two arms"
+    CHANGED = "changed", 16, "a round without records differs from the last one with them (its count, or two arms)"
 
     @property
     def ends_round(self) -> bool:
