@@ -23,6 +23,7 @@ from ringhil.protocol.frames import Acknowledgement, Work
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 _AT_ONCE = 1  # cycles after its last unit
+_SEEN = 2  # cycles until a register says what was written
 _GONE = (AckStatus.NO_CONTEXT.code, AckStatus.FOREIGN.code)
 
 
@@ -94,6 +95,7 @@ class Loans:
         self.truth, self.wrong = truth, FindingList()
         self._contexts = _Contexts(stream)
         self._due: dict[Gpu, tuple[int, Loan]] = {}  # by which cycle something has to follow, and what
+        self._written: dict[Gpu, int] = {}  # when its register was last
         self._idle: dict[Gpu, int] = {}  # since when a GPU that leaves has had no work
         stream.listen(LoanAsked, self._asked)
         stream.listen(Draining, self._drains)
@@ -140,6 +142,7 @@ class Loans:
             return
         cell, now = self._wiring.cell_of(o.event.target), o.cycle
         gpu = self._wiring.place(cell)
+        self._written[gpu] = now
         if o.event.begins:
             units = self._units(gpu, now)
             self._idle.pop(gpu, None)
@@ -189,7 +192,7 @@ class Loans:
             for number in range(view.size):
                 cell, gpu = self._wiring.cell(view.number, number), (view.number, number)
                 said, lent = bool(self._register(cell)), gpu in self.truth.lent
-                if said != lent:
+                if said != lent and now > self._written.get(gpu, -_SEEN) + _SEEN:
                     text = "has {found} in its register `lent`, not {expected}"
                     self._tell(gpu, now, text, found=said, expected=lent)
 

@@ -330,8 +330,8 @@ class ManagedCard:
     def _struck(self, struck: Struck) -> None:
         event = struck.event
         card, gpu = getattr(event.target, "card", None), getattr(event.target, "index", 0)
-        if card != self.card.name:
-            return  # another card, or a link between cards
+        if card != self.card.name or event.lends:
+            return  # another card, or a link between cards; or no fault
         self._injections.struck(event, gpu)
         injection = Injection.SET if event.begins else Injection.CLEAR
         fault = LineFault.parse(event.kind)
