@@ -42,8 +42,9 @@ def fault(scenario: Scenario, cycle: int, entry: str, earlier: Iterable[RunChang
     active = _active(scenario, cycle, earlier)
     for event in events:
         if not event.begins and _what(event) not in active:
-            first = "set" if event.kind in FAULTS else "lend"
-            raise DebugError(f"{event.kind} is not active at {event.where} in cycle {cycle:,}; {first} it first")
+            if event.lends:
+                raise DebugError(f"{event.where} is not lent in cycle {cycle:,}; lend it first")
+            raise DebugError(f"{event.kind} is not active at {event.where} in cycle {cycle:,}; set it first")
     written, where = event_entry(events[0]), [event.where for event in events]
     if len(where) > 1:
         written[str(events[0].action if events[0].lends else FAULTS[events[0].kind].target)] = where

@@ -231,6 +231,8 @@ class ManagedCard:
         view = self._server.cpu.cards[self.number]
         if view.entry != request.gpu:
             raise NotDone(Refusal.NO_ENTRY_GPU, f"GPU {request.gpu} is not the entry GPU now")
+        if frame.destination in view.lent:
+            raise NotDone(Refusal.CANNOT, f"GPU {frame.destination} is lent to a virtual machine")
         self._server.observations.tell(PassedOn(self.now, self.number, frame.destination, frame.context))
         place = ContextRef(self.number, frame.destination, frame.context)
         self._server.outside.sent(client, place, frame)
