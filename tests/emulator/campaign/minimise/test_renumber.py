@@ -21,7 +21,7 @@ timeline:
 expect:
   - {at: 9000, count: {a: 4, b: 1}, members: {a: [0, 1, 2, 3, 5]}, entry: {a: a.1}, boundary: {a: a.3}}
   - {at: 9100, entry: {a: a.2}, boundary: {a: a.2}}
-  - {end: true, epoch: {a: 1}, break: {a: a.4-a.5}, stranded: {a: [2, 5]}, isolated: {a: [4]}}
+  - {end: true, epoch: {a: 1}, break: {a: a.4-a.5}, stranded: {a: [2, 5]}, isolated: {a: [4]}, lent: {a: [4]}}
   - {end: true, reachable: {a: true}, truth: [a], work: {lost: 0}, entry: {b: null}, break: {b: null}}
   - {end: true, suspects: {a: [2, 4]}, links: {slow: {a: a.4-a.5, b: null}, noisy: {a: a.1-a.2}}}
   - {end: true, shares: {a: 5, a.4: [1, 3], b.1: 2}, fencing: {most: 0}, applications: {x: {steps: 3}}}
@@ -37,7 +37,7 @@ timeline:
   - {at: 4000, fault: link_cut, link: a.3-a.4}
 expect:
   - {at: 9000, count: {a: 3, b: 0}, members: {a: [0, 1, 2, 4]}, entry: {a: a.1}, boundary: {a: a.2}}
-  - {end: true, epoch: {a: 1}, break: {a: a.3-a.4}, stranded: {a: [4]}, isolated: {a: [3]}}
+  - {end: true, epoch: {a: 1}, break: {a: a.3-a.4}, stranded: {a: [4]}, isolated: {a: [3]}, lent: {a: [3]}}
   - {end: true, reachable: {a: true}, truth: [a], work: {lost: 0}, entry: {b: null}, break: {b: null}}
   - {end: true, suspects: {a: [3]}, links: {slow: {a: a.3-a.4, b: null}, noisy: {a: a.1-a.2}}}
   - {end: true, shares: {a: 5, a.3: [1, 3]}, fencing: {most: 0}, applications: {x: {steps: 3}}}
