@@ -313,7 +313,7 @@ def test_what_went_wrong_is_a_comment_and_nothing_else_is(tmp_path: Path) -> Non
     data = (tmp_path / "x.pcapng").read_bytes()
     commented = {kind for kind in KINDS_OF_EVENTS if f'{kind}: {{"marked":"{kind}"}}'.encode() in data}
     wrong = {"Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost"}
-    assert commented == wrong | {"Struck", "LossOver"}
+    assert commented == wrong | {"Struck", "LossOver", "NotLent"}
 
 
 def test_a_gpu_that_an_event_speaks_of_has_its_name(tmp_path: Path) -> None:
