@@ -42,13 +42,14 @@ class GuestState(Enum):
 @dataclass(frozen=True)
 class LendableGpu:
     """`name`: as the census has it, such as `a.3`. `group`: its IOMMU group; GPUs of one are lent together or not at
-    all. `model`: type of GPU, such as `T4`. `memory`: bytes."""
+    all. `model`: type of GPU, such as `T4`. `memory`: bytes. `pci_id`: vendor and device, such as `10de:1eb8`."""
 
     name: str
     functions: tuple[PciAddress, ...]
     group: str
     model: str = ""
     memory: int = 0
+    pci_id: str = ""
 
     @property
     def hostdevs(self) -> str:
