@@ -36,6 +36,12 @@ class EventAction(StrEnum):
 
     FAULT = "fault"  # it begins a fault
     CLEAR = "clear"  # it ends one
+    LEND = "lend"  # a GPU is lent to a virtual machine
+    TAKE_BACK = "take_back"  # it comes back
+
+
+LENT = "lent"  # the `kind` of the last two
+LENDINGS = frozenset({EventAction.LEND, EventAction.TAKE_BACK})
 
 
 class PartKind(StrEnum):
