@@ -17,6 +17,7 @@ from sqlalchemy import (
     Integer,
     String,
     Table,
+    func,
     select,
     update,
 )
@@ -132,6 +133,14 @@ class LoanJournal:
             wanted = wanted.where(_LOANS.c.node == node)
         with self._database.read() as connection:
             return [_loan(row) for row in connection.execute(wanted)]
+
+    def used(self) -> dict[str, tuple[int, int, float]]:
+        """Of loans that are over, by their first GPU: how many, cycles, joules."""
+        columns = _LOANS.c.gpus, func.count(), func.sum(_LOANS.c.busy), func.sum(_LOANS.c.energy)
+        wanted = select(*columns).where(~_LOANS.c.open).group_by(_LOANS.c.gpus)
+        with self._database.read() as connection:
+            rows = connection.execute(wanted).all()
+        return {gpus.split(",")[0]: (int(count), int(busy), float(energy)) for gpus, count, busy, energy in rows}
 
     def steps(self, number: int) -> Sequence[tuple[int, str, str]]:
         """Of a loan, in order: cycle, step, and whether it was begun, done, or has failed."""

@@ -31,8 +31,8 @@ class LendingHost(Protocol):
         """Cycle of its run."""
         ...
 
-    def counted(self, gpu: str) -> bool:
-        """The census counts it, and the host may use it."""
+    def spare(self, gpu: str) -> bool:
+        """The census counts it, nobody else has it, and the host can do without it."""
         ...
 
     def holders(self, gpu: str) -> Sequence[str]:
@@ -119,7 +119,7 @@ class Loans:
     LendingDatabaseError.
 
     Call `turn` again and again, between two steps of the run. `on_change` is told of each loan whose state has
-    changed."""
+    changed, or that is on its way back now."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Loans:
             gpu.name: found
             for group in able
             for gpu in group.gpus
-            if self._host.counted(gpu.name) and (found := tuple(self._host.holders(gpu.name)))
+            if self._host.spare(gpu.name) and (found := tuple(self._host.holders(gpu.name)))
         }
         free = [group for group in able if all(self._lendable(gpu.name, holders) for gpu in group.gpus)]
         if not free:
@@ -203,9 +203,31 @@ class Loans:
         """The open loan that a GPU is in."""
         return next((loan for loan in self._open.values() if gpu in loan.gpus), None)
 
+    def latest(self, most: int, node: str = "") -> list[Loan]:
+        """The latest, over or not; `node`: of this guest. Raises LendingDatabaseError."""
+        return [self._open.get(loan.id, loan) for loan in self._journal.latest(most, node)]
+
     def opened(self) -> list[Loan]:
         """All that are not over."""
         return list(self._open.values())
+
+    def spare(self, gpu: str) -> bool:
+        """Whether the host can do without a GPU that no loan has."""
+        return self._host.spare(gpu)
+
+    def holders(self, gpu: str) -> Sequence[str]:
+        """Whose contexts are on it."""
+        return self._host.holders(gpu)
+
+    def used_by_gpu(self) -> dict[str, tuple[int, int, float]]:
+        """Loans of each GPU, over or not, cycles that it computed for guests, and joules; all of a group are told by
+        its first. Raises LendingDatabaseError."""
+        found = self._journal.used()
+        for loan in self._open.values():
+            count, busy, energy = found.get(loan.gpus[0], (0, 0, 0.0))
+            more, joules = self.used(loan)
+            found[loan.gpus[0]] = (count + 1, busy + more, energy + joules)
+        return found
 
     def used(self, loan: Loan) -> tuple[int, float]:
         """Cycles that the GPUs of a loan have computed for its guest, and joules that they took."""
@@ -236,7 +258,7 @@ class Loans:
         return found
 
     def _lendable(self, gpu: str, holders: Mapping[str, Sequence[str]]) -> bool:
-        return self._host.counted(gpu) and gpu not in holders and self.of(gpu) is None
+        return self._host.spare(gpu) and gpu not in holders and self.of(gpu) is None
 
     def _least_lent(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
         return min(free, key=lambda group: self._lent.get(group.name, 0))
@@ -348,19 +370,19 @@ class Loans:
             more |= {"busy": busy, "energy": energy}
         elif step is LoanStep.RESTORE:
             more["ended"] = now
-        before = loan.state
         self._save(loan, (step, "done"), done=step, step=None, error="", **more)
-        if not loan.open:
-            del self._open[loan.id], self._trials[loan.id]
-        if loan.state is not before:
-            self.on_change(loan)
 
     def _save(self, loan: Loan, did: tuple[LoanStep, str] | None = None, **changes: object) -> None:
         """Change a loan, in the journal first: what isn't written there has not happened."""
         self._journal.save(replace(loan, **changes), self.now, did)  # type: ignore[arg-type]
+        before = loan.state, loan.released
         for name, value in changes.items():
             setattr(loan, name, value)
         self._ticked = self.now
+        if not loan.open:
+            del self._open[loan.id], self._trials[loan.id]
+        if (loan.state, loan.released) != before:
+            self.on_change(loan)
 
     def _meters(self, loan: Loan) -> tuple[int, float]:
         found = [self._attachment.meters(gpu) for gpu in loan.gpus]

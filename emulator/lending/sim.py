@@ -1,8 +1,8 @@
 """The attachment `sim`: a deterministic model of guests and of the bus between them and the server's GPUs.
 
-What it models: which driver has each GPU; which guest sees it; that steps take time; memory, that a guest writes and that
-only scrubbing clears; guests that compute, crash and restart; GPUs and guests that fail. What it doesn't: a guest's own
-kernel, interrupts, DMA, and how fast anything is beyond `SimTimes`.
+What it models: which driver has each GPU; which guest sees it; that steps take time; memory, that a guest writes and
+that only scrubbing clears; guests that compute, crash and restart; GPUs and guests that fail. What it doesn't: a
+guest's own kernel, interrupts, DMA, and how fast anything is beyond `SimTimes`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
