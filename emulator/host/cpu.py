@@ -51,7 +51,7 @@ class Cpu:
         policy = POLICIES[config.policy](cards)
         policy.on_split = lambda units, shares: self.on_split(units, shares)
         self._out = HandingOut(port, cards, config, policy, workload, self._accepting, self.work)
-        self.lending = Lending(cards, self.driver, self._out.dispatch)
+        self.lending = Lending(self.driver, self._out.dispatch)
         self._out.on_idle = self.lending.look
 
     def power_up(self) -> None:

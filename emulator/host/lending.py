@@ -5,7 +5,7 @@ has gone elsewhere, its register `lent` is set, and its switch joins the ring's 
 boundary GPU goes to another one, as it does when a GPU falls silent.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 
 from ringhil.emulator.errors import RinghilError
@@ -31,12 +31,12 @@ class LendError(RinghilError):
 
 
 class Lending:
-    """Lends the GPUs of `cards`, and takes them back; each call changes nothing that is so already. `dispatch` gives
+    """Lends GPUs, and takes them back; each call changes nothing that is so already. `dispatch` gives
     out work again. `on_register`: the register `lent` of a GPU is to be written; `on_draining`, `on_refused` tell what
     becomes of a loan; `holders`: names whose contexts are on a GPU."""
 
-    def __init__(self, cards: Sequence[CardView], driver: Driver, dispatch: Callable[[], None]) -> None:
-        self._cards, self._dispatch = cards, dispatch
+    def __init__(self, driver: Driver, dispatch: Callable[[], None]) -> None:
+        self._driver, self._dispatch = driver, dispatch
         self.on_register: Callable[[CardView, int, bool], None] = lambda card, gpu, lent: None
         self.on_draining: Callable[[CardView, int], None] = lambda card, gpu: None
         self.on_refused: Callable[[CardView, int, str], None] = lambda card, gpu, why: None
@@ -82,18 +82,21 @@ class Lending:
         try:
             self.check(card, gpu)
         except LendError as error:
-            self.on_refused(card, gpu, str(error))
-            self._dispatch()
+            self._stays(card, gpu, str(error))
             return
-        card.lend(gpu)
         self.on_register(card, gpu, True)
+        card.lend(gpu)
+        self._driver.counted(card)
 
     def take_back(self, card: CardView, gpu: int) -> None:
         """The host's again: its switch lets it take part after `gpu_restore`, then it is counted."""
         if gpu in card.leaving:
             card.leaving.discard(gpu)
-            self.on_refused(card, gpu, f"{card.name}.{gpu} was taken back before it was lent")
-            self._dispatch()
+            self._stays(card, gpu, f"{card.name}.{gpu} was taken back before it was lent")
         elif gpu in card.lent:
             card.lent.discard(gpu)
             self.on_register(card, gpu, False)
+
+    def _stays(self, card: CardView, gpu: int, why: str) -> None:
+        self.on_refused(card, gpu, why)
+        self._dispatch()

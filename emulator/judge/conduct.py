@@ -26,12 +26,14 @@ from ringhil.emulator.judge.elections.seat_events import SeatEvents
 from ringhil.emulator.judge.elections.warden_keepalives import WardenKeepalives
 from ringhil.emulator.judge.elections.winners import Elections
 from ringhil.emulator.judge.findings import FindingList
+from ringhil.emulator.judge.oracle import LoanTruth
 from ringhil.emulator.judge.recovery.bounds import Bounds
 from ringhil.emulator.judge.recovery.switchover import SwitchOvers
 from ringhil.emulator.judge.recovery.watch import Watch
 from ringhil.emulator.judge.work.beginning import Beginning, Lingering, TasksBegin
 from ringhil.emulator.judge.work.cpu_events import CpuEvents
 from ringhil.emulator.judge.work.ledger import Ledger
+from ringhil.emulator.judge.work.loans import Loans
 from ringhil.emulator.judge.work.routes import Routes
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import Role
@@ -70,7 +72,11 @@ class Conduct:
         self.pace = Pace(stream, wiring, cpu.cards, bounds)
 
         work, workload = cpu.workload, scenario.workload
-        self.ledger = Ledger(stream, cpu.cards, bounds, settings, work, silence // 2, scenario.server.longest_wake)
+        lent, wake = LoanTruth(), scenario.server.longest_wake
+        self.ledger = Ledger(stream, cpu.cards, bounds, settings, work, silence // 2, wake, lent)
+        self.loans = Loans(
+            stream, wiring, cpu.cards, lent, self.ledger.units_at, lambda cell: server.engine.peek(cell, "lent")
+        )
         across = 0 if workload is None else workload.across
         self._routes = None if work is None else Routes(stream, wiring, cpu.cards, truths, across)
         splits = work is not None and work.units > 0 and settings.policy == "proportional"
@@ -116,3 +122,4 @@ class Conduct:
         self.fence.finish(now)
         self.tasks.finish(now, whole=horizon is not None)
         self.ledger.finish(now)
+        self.loans.finish(now)

@@ -207,7 +207,7 @@ class LiveServer:
     # ------------------------------------------------------------------------------------------------- lending
 
     def lend(self, gpu: GpuRef) -> None:
-        """Have a GPU lent, as if `lend` stood in the file at this cycle: it begins when the run goes on, and `lend_state`
+        """Have a GPU lent, as if `lend` stood in the file at this cycle: it begins when the run goes on; `lend_state`
         says how far it is. Nothing happens if it is lent, or will be. Raises LendError when it isn't counted, or has
         contexts, whose holders are named; KeyError when there is no such card."""
         card, state = self._card_of(gpu), self.lend_state(gpu)

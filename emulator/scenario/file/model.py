@@ -286,6 +286,10 @@ class Invariants(Part):
     rightly_counted: bool = Field(
         True, description="the result counts units sent again, refused, wrong, late and crossed as they were"
     )
+    rightly_lent: bool = Field(
+        True,
+        description="a GPU is lent when it is counted, has no contexts and no work left; it gets none until it is back",
+    )
     rightly_told: bool = Field(
         True, description="what GPUs and CPU write says truly who sends it, to whom, under which number, by which way"
     )
