@@ -51,12 +51,12 @@ _HIGHEST = 2**63 - 1
 _PRUNED_IN = 20  # parts of `keep` after each of which old samples are looked for
 _log = logging.getLogger(__name__)
 
-_used = (
-    Column("energy", BigInteger),  # microjoules
-    Column("busy", BigInteger),  # nanoseconds
-    Column("memory", BigInteger),  # bytes
-    Column("launches", BigInteger, nullable=False, default=0),
-)
+
+def _used() -> list[Column[Any]]:
+    names = ("energy", "busy", "memory")  # microjoules, nanoseconds, bytes
+    return [*(Column(name, BigInteger) for name in names), Column("launches", BigInteger, nullable=False, default=0)]
+
+
 SAMPLES = Table(
     "usage_samples",
     METADATA,
@@ -64,7 +64,7 @@ SAMPLES = Table(
     Column("at", BigInteger, primary_key=True, autoincrement=False),
     Column("since", BigInteger, nullable=False),
     Column("loan", NAME),
-    *(column.copy() for column in _used),
+    *_used(),
 )
 Index("usage_samples_loan", SAMPLES.c.loan)
 Index("usage_samples_at", SAMPLES.c.at)
@@ -79,7 +79,7 @@ LOANS = Table(
     Column("among", Text, nullable=False),  # JSON: GPUs that could have been given as well
     Column("began", BigInteger, nullable=False),
     Column("ended", BigInteger),
-    *(column.copy() for column in _used),
+    *_used(),
 )
 Index("usage_loans_began", LOANS.c.began)
 
@@ -93,6 +93,18 @@ class MeterReading:
     busy: int | None = None
     memory: int | None = None
     launches: int = 0
+
+    def since(self, before: Self) -> Self:
+        """What has been used since then. Meters of which one says less than before have been reset meanwhile."""
+        pairs = ((before.energy, self.energy), (before.busy, self.busy), (before.launches, self.launches))
+        if any(now < then for then, now in pairs if now is not None and then is not None):
+            before = replace(before, energy=0, busy=0, launches=0)
+        return replace(
+            self,
+            energy=_risen(before.energy, self.energy),
+            busy=_risen(before.busy, self.busy),
+            launches=self.launches - before.launches,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,16 +232,8 @@ class UsageLog:
         self._read[gpu] = at, now
         if at == since:
             return
-        sample = UsageSample(
-            gpu,
-            at,
-            since,
-            self._holders.get(gpu),
-            _risen(before.energy, now.energy),
-            _risen(before.busy, now.busy),
-            now.memory,
-            _risen(before.launches, now.launches) or 0,
-        )
+        used = now.since(before)
+        sample = UsageSample(gpu, at, since, self._holders.get(gpu), used.energy, used.busy, used.memory, used.launches)
         place = self._newest.get(gpu)
         if len(self._waiting) + self._in_flight >= self._most and place is not None:
             last = self._waiting[place]
@@ -379,10 +383,7 @@ def _most(one: int | None, other: int | None) -> int | None:
 
 
 def _risen(before: int | None, now: int | None) -> int | None:
-    """A meter that says less than before has been reset meanwhile."""
-    if now is None or before is None:
-        return now if before is None else None
-    return min(now - before if now >= before else now, _HIGHEST)
+    return None if now is None or before is None else min(now - before, _HIGHEST)
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
