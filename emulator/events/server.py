@@ -75,7 +75,7 @@ class Draining:
 
 @dataclass(frozen=True, slots=True)
 class NotLent:
-    """A GPU stays the host's, though it was to be lent."""
+    """A GPU stays with the server, though it was to be lent."""
 
     TOLD_BY: ClassVar[str] = "CPU"
 

@@ -115,8 +115,9 @@ class CardView:
 
     @property
     def stranded(self) -> tuple[int, ...]:
-        """GPUs between the ends of the two arms that nobody has heard of: cut off, or out of order."""
-        return tuple(sorted(set(self.gap[1:]) - set(self.members)))
+        """GPUs between the ends of the two arms that nobody has heard of: cut off, or out of order; none that is
+        lent."""
+        return tuple(sorted(set(self.gap[1:]) - set(self.members) - self.lent))
 
     def window(self, gpu: int, full: int) -> int:
         """Units that a GPU may have outstanding, of at most `full`: a slow one takes them one by one."""

@@ -16,7 +16,7 @@ from ringhil.emulator.host.contexts.driver import Driver
 class LendState(StrEnum):
     """Where a GPU is, as far as the CPU knows."""
 
-    HERE = "here"  # counted, and the host's
+    HERE = "here"  # counted, and the server's
     DRAINING = "draining"  # counted, without new work; it will be lent
     LENT = "lent"
     AWAY = "away"  # not counted: it has failed, is cut off, or is on its way back
@@ -89,7 +89,7 @@ class Lending:
         self._driver.counted(card)
 
     def take_back(self, card: CardView, gpu: int) -> None:
-        """The host's again: its switch lets it take part after `gpu_restore`, then it is counted."""
+        """The server's again: its switch lets it take part after `gpu_restore`, then it is counted."""
         if gpu in card.leaving:
             card.leaving.discard(gpu)
             self._stays(card, gpu, f"{card.name}.{gpu} was taken back before it was lent")

@@ -19,6 +19,7 @@ from ringhil.emulator.errors import RinghilError, printable
 
 SCHEMA = 1
 PATIENCE = 5.0  # seconds that a statement waits for other writers, and a server's answer
+_ATTEMPTS = 4  # at making tables: one for each step at which another process may have been first
 _MOST = 200  # characters of a driver's words
 _MOST_URL = 2000
 _ALLOWED = "sqlite:///FILE, mariadb+pymysql://USER:PASSWORD@HOST/NAME or postgresql+psycopg://USER:PASSWORD@HOST/NAME"
@@ -30,7 +31,8 @@ class LendingDatabaseError(RinghilError, OSError):
 
 
 try:
-    from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, create_engine, event, select
+    from sqlalchemy import Column, Connection, Engine, Integer, MetaData, String, Table, create_engine, event, select
+    from sqlalchemy.dialects.mysql import VARCHAR
     from sqlalchemy.engine import URL, make_url
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 except ImportError:
@@ -39,6 +41,9 @@ except ImportError:
     ) from None
 
 METADATA = MetaData()
+NAME_LENGTH = 64
+# For columns: a name as it is. MariaDB would take `a.3` and `A.3` for one.
+NAME = String(NAME_LENGTH).with_variant(VARCHAR(NAME_LENGTH, collation="utf8mb4_bin"), "mysql", "mariadb")
 _SCHEMA = Table("lending_schema", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
 
 
@@ -78,15 +83,24 @@ class LendingDatabase:
 
     def prepare(self, *, make: bool) -> None:
         """Checks the schema; `make`: and makes what isn't there. Raises LendingDatabaseError."""
+        for left in range(_ATTEMPTS if make else 1, 0, -1):
+            try:
+                self._prepare(make)
+                return
+            except LendingDatabaseError:  # another process may make the same at this moment
+                if left == 1 or not self._answers():
+                    raise
+
+    def _answers(self) -> bool:
         try:
-            self._prepare(make)
-        except LendingDatabaseError:
-            if not make:
-                raise
-            self._prepare(make)  # another process may have made the same tables at the same moment
+            self.engine.connect().close()
+        except (SQLAlchemyError, OSError, RuntimeError, ValueError):
+            return False
+        return True
 
     def _prepare(self, make: bool) -> None:
-        if not make and self._url.get_backend_name() == "sqlite" and not Path(self._url.database or "").exists():
+        file = self._url.database or ""
+        if not (make or file.startswith("file:") or self._url.get_backend_name() != "sqlite" or Path(file).exists()):
             raise LendingDatabaseError(f"{self.name}: there is no such file; ringhil lend serve makes it")
         with self._transaction(reads=not make) as connection:
             there = connection.dialect.has_table(connection, _SCHEMA.name)

@@ -64,10 +64,11 @@ class LoansDocument(_Document):
 
 
 class GpuDocument(_Document):
-    """A GPU. `state`: that of its loan; without one free, or away: not counted, or the host can't spare it."""
+    """A GPU. `state`: that of its loan; without one free, away: not counted, or needed: the host reaches a card by it
+    alone."""
 
     gpu: str
-    state: Annotated[str, Field(pattern="^(free|away|draining|bound|in_guest|reset|scrubbed)$")]
+    state: Annotated[str, Field(pattern="^(free|away|needed|draining|bound|in_guest|reset|scrubbed)$")]
     loan: Annotated[int | None, Field(description="null for guests whose loan it isn't, as are node and holders")]
     node: str | None
     holders: Annotated[list[str] | None, Field(description="whose contexts are on it: then it isn't lent")]

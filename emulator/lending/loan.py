@@ -100,9 +100,13 @@ class Loan:
         return self.done is not LoanStep.RESTORE
 
     @property
-    def holds(self) -> bool:
-        """The driver for guests has its GPUs, or is to have them."""
-        return self.state in (LoanState.BOUND, LoanState.IN_GUEST, LoanState.RESET)
+    def stands(self) -> tuple[LoanStep, ...]:
+        """Steps that must stand for it to go on: after a restart they are seen to again."""
+        if self.done is LoanStep.DRAIN and not self.released:
+            return (LoanStep.DRAIN,)
+        if self.state in (LoanState.BOUND, LoanState.IN_GUEST, LoanState.RESET):
+            return (LoanStep.DRAIN, LoanStep.BIND)
+        return ()
 
     def next_step(self) -> LoanStep | None:
         """None: it is where it is to be."""

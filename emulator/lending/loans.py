@@ -31,8 +31,16 @@ class LendingHost(Protocol):
         """Cycle of its run."""
         ...
 
-    def spare(self, gpu: str) -> bool:
-        """The census counts it, nobody else has it, and the host can do without it."""
+    def counted(self, gpu: str) -> bool:
+        """The census counts it, and the host has it."""
+        ...
+
+    def needed(self, gpu: str) -> bool:
+        """The host can't do without it: by no other GPU does it reach a card."""
+        ...
+
+    def placed(self, gpu: str) -> int:
+        """Roles that it may have in the ring: of GPUs that can be lent those come first that have the fewest."""
         ...
 
     def holders(self, gpu: str) -> Sequence[str]:
@@ -170,11 +178,12 @@ class Loans:
             gpu.name: found
             for group in able
             for gpu in group.gpus
-            if self._host.spare(gpu.name) and (found := tuple(self._host.holders(gpu.name)))
+            if self._host.counted(gpu.name) and (found := tuple(self._host.holders(gpu.name)))
         }
         free = [group for group in able if all(self._lendable(gpu.name, holders) for gpu in group.gpus)]
         if not free:
             raise LoanRefused(_nothing(holders), cycles=self._when(able), holders=holders)
+        free.sort(key=lambda group: sum(self._host.placed(gpu.name) for gpu in group.gpus))
         group = self._choose(wish, free)
         names, now = tuple(gpu.name for gpu in group.gpus), self.now
         loan = Loan(0, wish.node, wish.kind, wish.size, names, now, wish.mapping, wish.told)
@@ -211,9 +220,11 @@ class Loans:
         """All that are not over."""
         return list(self._open.values())
 
-    def spare(self, gpu: str) -> bool:
-        """Whether the host can do without a GPU that no loan has."""
-        return self._host.spare(gpu)
+    def idle(self, gpu: str) -> str:
+        """Of a GPU that no loan has: free; away: not counted; needed: the host can't do without it."""
+        if not self._host.counted(gpu):
+            return "away"
+        return "needed" if self._host.needed(gpu) else "free"
 
     def holders(self, gpu: str) -> Sequence[str]:
         """Whose contexts are on it."""
@@ -258,7 +269,7 @@ class Loans:
         return found
 
     def _lendable(self, gpu: str, holders: Mapping[str, Sequence[str]]) -> bool:
-        return self._host.spare(gpu) and gpu not in holders and self.of(gpu) is None
+        return self.idle(gpu) == "free" and gpu not in holders and self.of(gpu) is None
 
     def _least_lent(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
         return min(free, key=lambda group: self._lent.get(group.name, 0))
@@ -320,10 +331,11 @@ class Loans:
 
     def _seen_to(self, loan: Loan, trial: _Trial) -> bool:
         """Whether all that was forgotten is as it was."""
-        while trial.anew and loan.holds:
+        while trial.anew:
             step = trial.anew[0]
             try:
-                if not (step is LoanStep.ATTACH and loan.released) and not self._all(loan, step):
+                wanted = step in loan.stands or (step is LoanStep.ATTACH and not loan.released)
+                if wanted and not self._all(loan, step):
                     return False
             except HostRefusal as error:  # it has just started: it doesn't know that GPU yet
                 raise AttachmentError(str(error)) from None
@@ -397,14 +409,11 @@ class Loans:
             return
         busy, _ = self._meters(loan)
         if busy != loan.seen:
-            at = loan.look_at - (self._idle.grace if loan.grace else 0) + self._idle.period
-            while at <= self.now:
-                at += self._idle.period
-            self._save(loan, look_at=at, grace=False, seen=busy)
+            self._save(loan, look_at=self.now + self._idle.period, grace=False, seen=busy)
         elif loan.grace:
             self.release(loan.id, "idle")
         else:
-            self._save(loan, look_at=loan.look_at + self._idle.grace, grace=True)
+            self._save(loan, look_at=self.now + self._idle.grace, grace=True)
 
     # --------------------------------------------------------------------------------------------------------- restarts
 
@@ -412,8 +421,7 @@ class Loans:
         """After a restart: what the host has forgotten is seen to again, and what guests have without a loan is taken
         back."""
         for loan in self._open.values():
-            if loan.holds:
-                self._trials[loan.id].anew = [LoanStep.DRAIN, LoanStep.BIND]
+            self._trials[loan.id].anew = list(loan.stands)
         held = self._attachment.held()
         for gpu in sorted(self._attachment.bound() | set(held)):
             if gpu in self.gpus and self.of(gpu) is None:
@@ -440,7 +448,7 @@ class Loans:
         held = self._attachment.held()
         for loan in lent:
             if any(held.get(gpu) != loan.node for gpu in loan.gpus):
-                self._trials[loan.id].anew = [LoanStep.DRAIN, LoanStep.BIND, LoanStep.ATTACH]
+                self._trials[loan.id].anew = [*loan.stands, LoanStep.ATTACH]
 
 
 def _nothing(holders: Mapping[str, Sequence[str]]) -> str:

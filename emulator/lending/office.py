@@ -97,7 +97,7 @@ class LoanOffice:
         for gpu in self._loans.gpus.values():
             loan = self._loans.of(gpu.name)
             told = who == OPERATOR or (loan is not None and loan.node == who)
-            state = loan.state if loan is not None else "free" if self._loans.spare(gpu.name) else "away"
+            state = self._loans.idle(gpu.name) if loan is None else loan.state
             rows.append(
                 GpuDocument(
                     gpu=gpu.name,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.lending import LendError, LendState
 from ringhil.emulator.lending.loans import HostRefusal
 from ringhil.emulator.scenario import GpuRef
@@ -27,9 +28,20 @@ class RunHost:
         """Cycle of the run."""
         return self._server.kernel.now
 
-    def spare(self, gpu: str) -> bool:
-        """See LendingHost. The last GPU by which the CPU reaches a card, or one card the next, is never spared."""
-        return self._state(gpu) is LendState.HERE and not self._last_way(GpuRef.parse(gpu))
+    def counted(self, gpu: str) -> bool:
+        """See LendingHost."""
+        return self._state(gpu) is LendState.HERE
+
+    def needed(self, gpu: str) -> bool:
+        """See LendingHost. Of the GPUs by which the CPU reaches a card, or one card the next, one stays."""
+        card, ways = self._card(gpu), self._ways(gpu)
+        place, lending = GpuRef.parse(gpu).index, self._server.cpu.lending
+        others = [[each for each in way if each != place] for way in ways]
+        return not all(any(lending.state(card, each) is LendState.HERE for each in way) for way in others)
+
+    def placed(self, gpu: str) -> int:
+        """See LendingHost."""
+        return len(self._ways(gpu))
 
     def holders(self, gpu: str) -> Sequence[str]:
         """See LendingHost."""
@@ -64,19 +76,22 @@ class RunHost:
             return True
         return False
 
-    def _last_way(self, gpu: GpuRef) -> bool:
-        card = self._server.cpu.cards[self._server.wiring.number(gpu.card)]
-        crossing = self._server.wiring.crossings.get(self._server.wiring.cell_of(gpu))
-        ways = [card.host] if gpu.index in card.host else []
-        ways += [] if crossing is None else [crossing.members]
-        lending = self._server.cpu.lending
-        others = [[each for each in way if each != gpu.index] for way in ways]
-        return not all(any(lending.state(card, each) is LendState.HERE for each in way) for way in others)
+    def _card(self, gpu: str) -> CardView:
+        return self._server.cpu.cards[self._server.wiring.number(GpuRef.parse(gpu).card)]
+
+    def _ways(self, gpu: str) -> list[tuple[int, ...]]:
+        """Those that it is one of."""
+        ref, card = GpuRef.parse(gpu), self._card(gpu)
+        crossing = self._server.wiring.crossings.get(self._server.wiring.cell_of(ref))
+        ways = [card.host] if ref.index in card.host else []
+        return ways if crossing is None else [*ways, crossing.members]
 
     def _state(self, gpu: str) -> LendState:
         return self._server.lend_state(GpuRef.parse(gpu))
 
     def _lend(self, gpu: str) -> None:
+        if self.counted(gpu) and self.needed(gpu):
+            raise HostRefusal(f"{gpu} is the last by which the host reaches a card")
         try:
             self._server.lend(GpuRef.parse(gpu))
         except LendError as error:
@@ -85,6 +100,6 @@ class RunHost:
     def _check(self, gpu: str) -> None:
         """Raises HostRefusal, with what is in the way now; nothing: it may be told again."""
         holders = self.holders(gpu)
-        if holders or not self.spare(gpu):
-            why = f"{gpu} has contexts of {', '.join(holders)}" if holders else f"the host can't spare {gpu}"
+        if holders or not self.counted(gpu):
+            why = f"{gpu} has contexts of {', '.join(holders)}" if holders else f"{gpu} is not counted"
             raise HostRefusal(why, holders)

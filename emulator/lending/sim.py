@@ -172,6 +172,10 @@ class SimAttachment:
         self._stop(state)
         state.failed, state.was_reset = True, False
 
+    def mend(self, gpu: str) -> None:
+        """It works again."""
+        self._states[gpu].failed = False
+
     def restart(self) -> None:
         """The host starts anew: its own driver has every GPU, and no guest runs that had one."""
         for state in self._states.values():

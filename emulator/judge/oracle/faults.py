@@ -94,6 +94,11 @@ class CardFaults:
         return self.state((PartKind.GPU, gpu)) == OK and not self.gpus.get(gpu, set()) & _UNRELIABLE
 
     @property
+    def lent(self) -> frozenset[int]:
+        """GPUs that are out of the ring on purpose."""
+        return frozenset(gpu for gpu, kinds in self.gpus.items() if _LENT in kinds)
+
+    @property
     def degraded(self) -> frozenset[int]:
         """GPUs that compute slowly, and say so."""
         return frozenset(gpu for gpu, kinds in self.gpus.items() if "slow" in kinds)

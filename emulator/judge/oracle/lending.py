@@ -9,10 +9,10 @@ class Loan(StrEnum):
     """What must follow."""
 
     NOTHING = "nothing"  # it is so already
-    DRAINS = "it drains"
-    IS_LENT = "it is lent"
-    STAYS = "it stays the host's"
-    COMES_BACK = "it comes back"
+    DRAINS = "drains"
+    IS_LENT = "is lent"
+    STAYS = "stays here"
+    COMES_BACK = "comes back"
 
 
 class LoanTruth:
@@ -24,7 +24,7 @@ class LoanTruth:
         self.leaving: set[Place] = set()
 
     def gets_work(self, gpu: Place) -> bool:
-        """Whether the host may give it any."""
+        """Whether the CPU may give it any."""
         return gpu not in self.lent and gpu not in self.leaving
 
     def asked(self, gpu: Place, *, lendable: bool) -> Loan:

@@ -23,6 +23,7 @@ from ringhil.protocol.frames import Acknowledgement, Work
 from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 
 _AT_ONCE = 1  # cycles after its last unit
+_SEEN = 2  # cycles until a register says what was written
 _GONE = (AckStatus.NO_CONTEXT.code, AckStatus.FOREIGN.code)
 
 
@@ -79,7 +80,7 @@ class _Contexts:
 
 class Loans:
     """`views`: what the CPU knows of its cards. `units`: how many units of work a GPU has by now. `register`: what its
-    `lent` says."""
+    `lent` says; `reported`: who is lent by the report of a card."""
 
     def __init__(
         self,
@@ -89,11 +90,14 @@ class Loans:
         truth: LoanTruth,
         units: Callable[[Gpu, int], int],
         register: Callable[[int], int],
+        reported: Callable[[CardView], tuple[int, ...]],
     ) -> None:
-        self._wiring, self._views, self._units, self._register = wiring, views, units, register
+        self._wiring, self._views, self._units = wiring, views, units
+        self._register, self._reported = register, reported
         self.truth, self.wrong = truth, FindingList()
         self._contexts = _Contexts(stream)
         self._due: dict[Gpu, tuple[int, Loan]] = {}  # by which cycle something has to follow, and what
+        self._written: dict[Gpu, int] = {}  # when its register was last
         self._idle: dict[Gpu, int] = {}  # since when a GPU that leaves has had no work
         stream.listen(LoanAsked, self._asked)
         stream.listen(Draining, self._drains)
@@ -107,7 +111,7 @@ class Loans:
     def _asked(self, o: LoanAsked) -> None:
         gpu = self._wiring.place(o.cell)
         self._look(o.cycle)
-        # A GPU that has contexts perhaps may stay, or drain: what the host says is taken.
+        # A GPU that has contexts perhaps may stay, or drain: what the CPU says is taken.
         can = self._lendable(gpu)
         wanted = self.truth.asked(gpu, lendable=can is not False) if o.lend else self.truth.taken_back(gpu)
         if wanted is not Loan.NOTHING:
@@ -140,6 +144,7 @@ class Loans:
             return
         cell, now = self._wiring.cell_of(o.event.target), o.cycle
         gpu = self._wiring.place(cell)
+        self._written[gpu] = now
         if o.event.begins:
             units = self._units(gpu, now)
             self._idle.pop(gpu, None)
@@ -186,12 +191,18 @@ class Loans:
         """The run is over."""
         self._look(now)
         for view in self._views:
+            reported = self._reported(view)
             for number in range(view.size):
-                cell, gpu = self._wiring.cell(view.number, number), (view.number, number)
-                said, lent = bool(self._register(cell)), gpu in self.truth.lent
+                gpu = (view.number, number)
+                if now <= self._written.get(gpu, -_SEEN) + _SEEN:
+                    continue
+                lent = gpu in self.truth.lent
+                said = bool(self._register(self._wiring.cell(*gpu)))
                 if said != lent:
                     text = "has {found} in its register `lent`, not {expected}"
-                    self._tell(gpu, now, text, found=said, expected=lent)
+                    self._tell(gpu, now, text, found=int(said), expected=int(lent))
+                if (number in reported) != lent:
+                    self._tell(gpu, now, "is {}, and the report says something else", "lent" if lent else "not lent")
 
     def _tell(self, gpu: Gpu, now: int, text: str, *values: object, **named: object) -> None:
         name = Name(f"{self._views[gpu[0]].name}.{gpu[1]}")

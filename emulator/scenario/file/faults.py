@@ -44,6 +44,13 @@ LENT = "lent"  # the `kind` of the last two
 LENDINGS = frozenset({EventAction.LEND, EventAction.TAKE_BACK})
 
 
+def title(action: EventAction, kind: str) -> str:
+    """What an event does, in a word or two."""
+    if action in LENDINGS:
+        return str(action)
+    return kind if action is EventAction.FAULT else f"{action} {kind}"
+
+
 class PartKind(StrEnum):
     """What a fault strikes, as a file's key says it."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.scenario.expect.check import Expectation
-from ringhil.emulator.scenario.file.faults import LENDINGS, EventAction, LineEvent
+from ringhil.emulator.scenario.file.faults import FAULTS, LENDINGS, EventAction, LineEvent, ParameterName, title
 from ringhil.emulator.scenario.file.model import INVARIANTS
 from ringhil.emulator.scenario.file.sharing import Sharing
 from ringhil.emulator.scenario.file.switching import TaskSwitching
@@ -39,6 +39,16 @@ class TimelineEvent:
     def lends(self) -> bool:
         """A GPU is lent or taken back: nothing has failed."""
         return self.action in LENDINGS
+
+    @property
+    def parameter(self) -> ParameterName | None:
+        """The key of the number that comes with it, if it has one."""
+        return FAULTS[self.kind].parameter if self.kind in FAULTS else None
+
+    @property
+    def title(self) -> str:
+        """What happens: `dead`, `clear dead`, `lend` or `take_back`."""
+        return title(self.action, self.kind)
 
     @property
     def where(self) -> str:
