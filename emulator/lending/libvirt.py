@@ -31,11 +31,19 @@ _SHOWN = 300  # characters of virsh's reason
 
 
 class LibvirtAttachment:
-    """`places`: by name as in the census, the address of a GPU. `uri`: of libvirt, as virsh takes it. `root`: of the
-    folder /sys. Raises AttachmentError for a GPU that isn't there or doesn't have its IOMMU group for itself, and when
+    """`places`: by name as in the census, the address of a GPU; `models`: their types. `uri`: of libvirt, as virsh takes
+    it. `root`: of the folder /sys. Raises AttachmentError for a GPU that isn't there or doesn't have its IOMMU group for itself, and when
     libvirt doesn't answer."""
 
-    def __init__(self, places: Mapping[str, PciAddress], uri: str = LOCAL, root: Path = Path("/")) -> None:
+    def __init__(
+        self,
+        places: Mapping[str, PciAddress],
+        uri: str = LOCAL,
+        root: Path = Path("/"),
+        *,
+        models: Mapping[str, str] | None = None,
+    ) -> None:
+        self._models = dict(models or {})
         program = shutil.which("virsh")
         if program is None:
             raise AttachmentError("no virsh on the PATH; install libvirt-clients")
@@ -65,8 +73,9 @@ class LibvirtAttachment:
                 name,
                 tuple(each.address for each in gpu.functions),
                 ",".join(gpu.groups),
-                f"{gpu.functions[0].vendor[2:]}:{gpu.functions[0].model[2:]}",
+                self._models.get(name, ""),
                 max(self._memories(gpu), default=0),
+                f"{gpu.functions[0].vendor[2:]}:{gpu.functions[0].model[2:]}",
             )
             for name, gpu in self._gpus.items()
         ]

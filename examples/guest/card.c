@@ -31,13 +31,20 @@ enum {
 
 int card_find(card *gpu)
 {
-    int slot = pci_find(0, ID);
+    int slot = pci_find(0, ID), memory = slot;
+    unsigned function = 1;
 
-    if (slot < 0 || pci_read((unsigned)slot, 1, 0) != IVSHMEM)
+    if (slot < 0)
         return 0;
+    if (pci_read((unsigned)slot, 1, 0) != IVSHMEM) { /* libvirt gives each function a slot of its own */
+        function = 0;
+        memory = pci_find(0, IVSHMEM);
+        if (memory < 0)
+            return 0;
+    }
     pci_map((unsigned)slot, 0, 0, REGISTERS_AT);
-    pci_map((unsigned)slot, 1, 0, PEER_AT);
-    pci_map((unsigned)slot, 1, 2, MEMORY_AT);
+    pci_map((unsigned)memory, function, 0, PEER_AT);
+    pci_map((unsigned)memory, function, 2, MEMORY_AT);
     gpu->registers = (volatile uint32_t *)REGISTERS_AT;
     gpu->memory = (uint8_t *)MEMORY_AT;
     gpu->unit = 1;
