@@ -8,6 +8,7 @@ import click
 
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.lend_usage import train, usage
 from ringhil.emulator.front.cli.options import json_option
 from ringhil.emulator.lending.pci import PciAddress, PciError, PciGpu
 from ringhil.emulator.lending.preflight import PreflightCheck
@@ -18,6 +19,10 @@ from ringhil.emulator.pages.tables import print_table, table
 @click.group("lend", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
     """Lend a whole GPU to a virtual machine."""
+
+
+command.add_command(train)
+command.add_command(usage)
 
 
 @command.command("preflight")
