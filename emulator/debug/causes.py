@@ -9,6 +9,7 @@ from typing import Any
 
 from ringhil.emulator.debug.items import RecordedItem
 from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.scenario.file.faults import LENDINGS
 from ringhil.emulator.trace.identity import header
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
@@ -124,7 +125,7 @@ def _struck(recording: Recording, first: int, last: int, card: int | None = None
     struck = recording.last_event("Struck", last)
     while struck is not None and struck.number > first:
         said = json.loads(struck.fields)
-        where = str(said.get("gpu") or said.get("link") or said.get("card"))
+        where = next((str(said[key]) for key in ("gpu", "link", "card", *LENDINGS) if key in said), "")
         if card is None or names[card] in (end.split(".")[0] for end in where.split("-")):
             yield struck
         struck = recording.last_event("Struck", struck.number - 1)

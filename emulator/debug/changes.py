@@ -21,7 +21,8 @@ _LONGEST = 1 << 16  # letters of a frame
 _MOST = 2000  # of an event
 _What = tuple[str, GpuRef | LinkRef | CrossRef, bool]  # a fault and its place
 _CYCLE = re.compile(r"""[{,]\s*["']?at["']?\s*:""")
-_CLEAR = re.compile(r"""([{,]\s*["']?)clear(["']?\s*:)""")
+_ENDS = {"clear": "fault", "take_back": "lend"}  # and what begins it
+_END = re.compile(r"""([{,]\s*["']?)(clear|take_back)(["']?\s*:)""")
 _PLACE = re.compile(r"^the event:\d+:\d+: (timeline\[\d+\][.:] ?)?")  # in a file that nobody has seen
 
 
@@ -41,10 +42,12 @@ def fault(scenario: Scenario, cycle: int, entry: str, earlier: Iterable[RunChang
     active = _active(scenario, cycle, earlier)
     for event in events:
         if not event.begins and _what(event) not in active:
+            if event.lends:
+                raise DebugError(f"{event.where} is not lent in cycle {cycle:,}; lend it first")
             raise DebugError(f"{event.kind} is not active at {event.where} in cycle {cycle:,}; set it first")
     written, where = event_entry(events[0]), [event.where for event in events]
     if len(where) > 1:
-        written[str(FAULTS[events[0].kind].target)] = where
+        written[str(events[0].action if events[0].lends else FAULTS[events[0].kind].target)] = where
     return RunChange(cycle=cycle, strike=json.dumps(written))
 
 
@@ -94,7 +97,7 @@ def plan(run: Run, change: RunChange) -> None:
 def _events(scenario: Scenario, entry: str) -> tuple[TimelineEvent, ...]:
     """One for each GPU or link that it names."""
     # A file may clear only what it has set: that this was set may stand elsewhere.
-    begun = _CLEAR.sub(r"\1fault\2", entry)
+    begun = _END.sub(lambda found: f"{found[1]}{_ENDS[found[2]]}{found[3]}", entry)
     entries = [entry] if begun == entry else [begun, entry]
     bare = replace(scenario, timeline=(), expect=(), lines=(), workload=None, until=None)
     try:

@@ -37,6 +37,8 @@ _TELLING = (
     "echo",
     "fault",
     "clear",
+    "lend",
+    "take_back",
     "peer",
 )
 

@@ -9,11 +9,14 @@ from ringhil.emulator.events.hardware import FRAMES, Advanced, NodeDiffered, Reg
 from ringhil.emulator.events.server import (
     CountAsked,
     CpuSaid,
+    Draining,
     FirmwareLost,
     FirmwareStopped,
     Flapped,
+    LoanAsked,
     LossOver,
     NodeLost,
+    NotLent,
     PassedOn,
     SharedOut,
     Struck,
@@ -32,7 +35,18 @@ TURN, MEMORY_HELD = "Turn", "MemoryHeld"  # what registers of shared GPUs say
 STRUCK = Struck.__name__
 
 _OF_FIRMWARE: tuple[type[Any], ...] = get_args(Observation)
-_ITSELF = (CountAsked, FirmwareLost, FirmwareStopped, Flapped, LossOver, NodeLost, SharedOut)
+_ITSELF = (
+    CountAsked,
+    Draining,
+    FirmwareLost,
+    FirmwareStopped,
+    Flapped,
+    LoanAsked,
+    LossOver,
+    NodeLost,
+    NotLent,
+    SharedOut,
+)
 
 # What a recording has of each type of the stream, for the reference.
 IN_RECORDINGS: dict[type[Any], str] = {

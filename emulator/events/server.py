@@ -44,12 +44,44 @@ class SharedOut:
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """An event of the timeline has just been put into the hardware."""
+    """An event of the timeline has just been put into the hardware; a loan when its register was written."""
 
     TOLD_BY: ClassVar[str] = "timeline"
 
     cycle: Cycle
-    event: Annotated[TimelineEvent, "fault or clear, as the file or a client has it"]
+    event: Annotated[TimelineEvent, "fault, clear, lend or take_back, as the file or a client has it"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoanAsked:
+    """A GPU is to be lent, or taken back."""
+
+    TOLD_BY: ClassVar[str] = "timeline"
+
+    cycle: Cycle
+    cell: Cell
+    lend: Annotated[bool, "it is to be lent; taken back otherwise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draining:
+    """A GPU gets no new work: it is lent when it has none left."""
+
+    TOLD_BY: ClassVar[str] = "CPU"
+
+    cycle: Cycle
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class NotLent:
+    """A GPU stays with the server, though it was to be lent."""
+
+    TOLD_BY: ClassVar[str] = "CPU"
+
+    cycle: Cycle
+    cell: Cell
+    why: Why
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,19 @@ class CardView:
     load: dict[int, int] = field(default_factory=dict)  # GPU -> units outstanding
     strikes: dict[int, int] = field(default_factory=dict)  # GPU -> wrong results in a row
     barred: dict[int, int] = field(default_factory=dict)  # GPU -> cycle until which it gets no work
+    lent: set[int] = field(default_factory=set)  # GPUs that are out of the ring on purpose
+    leaving: set[int] = field(default_factory=set)  # GPUs that get no work any more, and will be lent
     link_free_at: int = 0  # when what has been sent to it will have left the CPU
 
     @property
     def entry(self) -> int | None:
         """The entry GPU; None: nobody holds a lease."""
         return None if self.rank is None else self.host[self.rank]
+
+    @property
+    def workers(self) -> tuple[int, ...]:
+        """Members that may be given work."""
+        return tuple(gpu for gpu in self.members if gpu not in self.leaving) if self.leaving else self.members
 
     @property
     def cell(self) -> int | None:
@@ -70,7 +77,10 @@ class CardView:
         members, degraded, boundaries = _sets(report)
         if not members and report.count:
             # Counted without records: nobody is named, so as long as all are there all may be given work.
-            members = tuple(range(report.size)) if report.count == report.size else self.members
+            there = tuple(gpu for gpu in range(report.size) if gpu not in self.lent)
+            members = there if report.count >= len(there) else self.members
+        elif self.lent:
+            members = tuple(gpu for gpu in members if gpu not in self.lent)  # its round may have begun before
         gone = tuple(set(self.members) - set(members))
         # Whom nobody can name nobody can give work to: other cards get its share.
         self.count, self.weight, self.members = report.count, report.weight if members else 0, members
@@ -80,6 +90,11 @@ class CardView:
         self.break_after = _gpu(report.break_after) if arms else None
         self.break_before = _gpu(report.break_before) if arms else None
         return gone
+
+    def lend(self, gpu: int) -> None:
+        """A GPU is out of the ring from now on, whether it was counted since or not."""
+        self.lent.add(gpu)
+        self.members = tuple(member for member in self.members if member != gpu)
 
     def lost(self) -> tuple[int, ...]:
         """Nothing has been heard of it for too long: it has no members now. Those that it had."""
@@ -100,8 +115,9 @@ class CardView:
 
     @property
     def stranded(self) -> tuple[int, ...]:
-        """GPUs between the ends of the two arms that nobody has heard of: cut off, or out of order."""
-        return tuple(sorted(set(self.gap[1:]) - set(self.members)))
+        """GPUs between the ends of the two arms that nobody has heard of: cut off, or out of order; none that is
+        lent."""
+        return tuple(sorted(set(self.gap[1:]) - set(self.members) - self.lent))
 
     def window(self, gpu: int, full: int) -> int:
         """Units that a GPU may have outstanding, of at most `full`: a slow one takes them one by one."""

@@ -12,6 +12,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import is_command
 from ringhil.emulator.host.contexts.driver import Driver
 from ringhil.emulator.host.leases import Leases
+from ringhil.emulator.host.lending import Lending
 from ringhil.emulator.host.policy import POLICIES
 from ringhil.emulator.host.tasks.process import TaskPort
 from ringhil.emulator.host.work.accepting import Accepting, Judgement, WorkCount
@@ -50,6 +51,8 @@ class Cpu:
         policy = POLICIES[config.policy](cards)
         policy.on_split = lambda units, shares: self.on_split(units, shares)
         self._out = HandingOut(port, cards, config, policy, workload, self._accepting, self.work)
+        self.lending = Lending(self.driver, self._out.dispatch)
+        self._out.on_idle = self.lending.look
 
     def power_up(self) -> None:
         """Begin to watch the cards; work is handed out when all have reported, or those that will."""

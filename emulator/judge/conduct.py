@@ -5,8 +5,9 @@ derived once, by translators that tell it on the same stream (`SeatEvents`, `Cpu
 made, and what they have found is put together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.census.exits import Exits
 from ringhil.emulator.judge.census.noise import NoisyLinks
 from ringhil.emulator.judge.census.pace import Pace, silence_of
@@ -26,12 +27,14 @@ from ringhil.emulator.judge.elections.seat_events import SeatEvents
 from ringhil.emulator.judge.elections.warden_keepalives import WardenKeepalives
 from ringhil.emulator.judge.elections.winners import Elections
 from ringhil.emulator.judge.findings import FindingList
+from ringhil.emulator.judge.oracle import LoanTruth
 from ringhil.emulator.judge.recovery.bounds import Bounds
 from ringhil.emulator.judge.recovery.switchover import SwitchOvers
 from ringhil.emulator.judge.recovery.watch import Watch
 from ringhil.emulator.judge.work.beginning import Beginning, Lingering, TasksBegin
 from ringhil.emulator.judge.work.cpu_events import CpuEvents
 from ringhil.emulator.judge.work.ledger import Ledger
+from ringhil.emulator.judge.work.loans import Loans
 from ringhil.emulator.judge.work.routes import Routes
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol.wire import Role
@@ -41,7 +44,14 @@ class Conduct:
     """Make it after the parts of the judge that it looks at, which have seen everything before it. The order in which
     parts are made is the one in which they hear of an event: translators first, then who is asked before who asks."""
 
-    def __init__(self, server: LiveServer, watch: Watch, bounds: Sequence[Bounds], switchovers: SwitchOvers) -> None:
+    def __init__(
+        self,
+        server: LiveServer,
+        watch: Watch,
+        bounds: Sequence[Bounds],
+        switchovers: SwitchOvers,
+        reported_lent: Callable[[CardView], tuple[int, ...]],
+    ) -> None:
         stream, wiring, cpu, scenario = server.observations, server.wiring, server.cpu, server.scenario
         settings, peek, remind = scenario.server.settings, server.engine.peek, server.kernel.remind
         latency, silence = settings.firmware_latency, silence_of(bounds)
@@ -70,7 +80,11 @@ class Conduct:
         self.pace = Pace(stream, wiring, cpu.cards, bounds)
 
         work, workload = cpu.workload, scenario.workload
-        self.ledger = Ledger(stream, cpu.cards, bounds, settings, work, silence // 2, scenario.server.longest_wake)
+        lent, wake = LoanTruth(), scenario.server.longest_wake
+        self.ledger = Ledger(stream, cpu.cards, bounds, settings, work, silence // 2, wake, lent)
+        self.loans = Loans(
+            stream, wiring, cpu.cards, lent, self.ledger.units_at, lambda cell: peek(cell, "lent"), reported_lent
+        )
         across = 0 if workload is None else workload.across
         self._routes = None if work is None else Routes(stream, wiring, cpu.cards, truths, across)
         splits = work is not None and work.units > 0 and settings.policy == "proportional"
@@ -116,3 +130,4 @@ class Conduct:
         self.fence.finish(now)
         self.tasks.finish(now, whole=horizon is not None)
         self.ledger.finish(now)
+        self.loans.finish(now)

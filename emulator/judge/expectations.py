@@ -58,6 +58,9 @@ class _Findings:
     def isolated(self, card: str) -> tuple[int, ...]:
         return self._results.isolated(self._cards[card])
 
+    def lent(self, card: str) -> tuple[int, ...]:
+        return self._results.lent(self._cards[card])
+
     def untrue(self, card: str) -> str | None:
         return self._differs(self._cards[card].number)
 

@@ -165,6 +165,12 @@ def _rightly_counted(evidence: RunEvidence) -> Iterator[Finding]:
     yield from map(Finding, evidence.conduct.ledger.count.differs(evidence.cpu.work))
 
 
+def _rightly_lent(evidence: RunEvidence) -> Iterator[Finding]:
+    """A GPU is lent when it was asked for, is counted, has no contexts and no work left; it gets none until it is back;
+    and the report says who is lent."""
+    yield from evidence.conduct.loans.wrong.first("things about GPUs that are lent")
+
+
 def _rightly_told(evidence: RunEvidence) -> Iterator[Finding]:
     """What a GPU's firmware and the CPU write says truly who sends it, to whom, under which number, by which way."""
     yield from evidence.conduct.mistold.first("messages")
@@ -187,5 +193,6 @@ ALL: dict[str, Callable[[RunEvidence], Iterator[Finding]]] = {
     "rightly_switched": _rightly_switched,
     "rightly_resent": _rightly_resent,
     "rightly_counted": _rightly_counted,
+    "rightly_lent": _rightly_lent,
     "rightly_told": _rightly_told,
 }

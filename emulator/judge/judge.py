@@ -58,7 +58,7 @@ class Judge:
         listen(FirmwareStopped, self._stopped)
         listen(Flapped, self._flapped)
         listen(LossOver, self._loss_over)
-        self.conduct = Conduct(server, self.watch, self.bounds, self._switchovers)
+        self.conduct = Conduct(server, self.watch, self.bounds, self._switchovers, self.results.lent)
         self.expectations = Expectations(
             server.scenario.expect,
             kernel,

@@ -8,6 +8,7 @@ from ringhil.emulator.judge.contexts.applications import ApplicationOutcome, Pow
 from ringhil.emulator.judge.findings import Finding, Name, say
 from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.scenario import EventAction
+from ringhil.emulator.scenario.file.faults import title
 
 
 class VerdictWord(StrEnum):
@@ -41,6 +42,7 @@ class CardOutcome:
     cuts: tuple[str, ...]
     stranded: tuple[str, ...]
     isolated: tuple[str, ...]
+    lent: tuple[str, ...]
     degraded: tuple[str, ...]
     slow_link: str | None
     noisy_link: str | None
@@ -85,6 +87,16 @@ class Recovery:
     superseded: bool
 
     @property
+    def title(self) -> str:
+        """What happened: `dead`, `clear dead`, `lend` or `take_back`."""
+        return title(self.action, self.fault)
+
+    @property
+    def told_as(self) -> str:
+        """The same, with the action of a fault that begins."""
+        return f"{EventAction.FAULT} {self.fault}" if self.action == EventAction.FAULT else self.title
+
+    @property
     def ok(self) -> bool:
         """Within its bound, or not to be judged."""
         if self.superseded:
@@ -93,7 +105,7 @@ class Recovery:
 
     def told(self, cycle: int) -> str:
         """What became of it, and its bound; `cycle`: at which something went wrong."""
-        what, ends = f"{self.action} {self.fault} of {self.where} at {self.at}", self.at + self.bound
+        what, ends = f"{self.told_as} of {self.where} at {self.at}", self.at + self.bound
         over = "was not seen to be over" if self.recounted is None else f"was over at {self.recounted}"
         if self.superseded:
             return f"{what} {over}; its bound, cycle {ends}, isn't judged"
@@ -107,7 +119,7 @@ class Recovery:
     @property
     def violation(self) -> Finding:
         """What there is to say when it is not ok."""
-        what = say("{} {} of {} at {}", self.action, self.fault, Name(self.where), self.at)
+        what = say("{} of {} at {}", self.told_as, Name(self.where), self.at)
         late = say("nor later") if self.recounted is None else say("but after {found}", found=self.recounted - self.at)
         text = say("{}: not recovered within {expected} cycles, {}", what, late, expected=self.bound)
         return Finding(text, self.at + self.bound, lasts=self.recounted is None)
@@ -231,6 +243,7 @@ def _card_json(card: CardOutcome) -> dict[str, Any]:
         "break": card.break_,
         "stranded": list(card.stranded),
         "isolated": list(card.isolated),
+        "lent": list(card.lent),
         "degraded": list(card.degraded),
         "slow_link": card.slow_link,
         "noisy_link": card.noisy_link,

@@ -55,9 +55,16 @@ class Results:
         found = []
         for gpu in range(card.size):
             status = self._kernel.engine.peek(self._wiring.cell(card.number, gpu), "status")
+            if status & _STATUS["lent"]:
+                continue  # it is out on purpose
             if status & _STATUS["healthy"] and status & _STATUS["stuck"] and status & _STATUS["bypass_cw"]:
                 found.append(gpu)
         return tuple(found)
+
+    def lent(self, card: CardView) -> tuple[int, ...]:
+        """GPUs that are lent to virtual machines, by their own registers."""
+        peek, cell = self._kernel.engine.peek, self._wiring.cell
+        return tuple(gpu for gpu in range(card.size) if peek(cell(card.number, gpu), "status") & _STATUS["lent"])
 
     def _card_outcome(self, view: CardView) -> CardOutcome:
         breaks = self.breaks(view)
@@ -76,6 +83,7 @@ class Results:
             cuts=tuple(map(str, breaks)),
             stranded=_gpus(view, view.stranded),
             isolated=_gpus(view, self.isolated(view)),
+            lent=_gpus(view, self.lent(view)),
             degraded=_gpus(view, sorted(view.degraded)),
             slow_link=_link(view, view.slow_link),
             noisy_link=_link(view, view.noisy_link),

@@ -74,6 +74,10 @@ class Run:
         """GPUs that are healthy, and kept out by a switch that does not do what it is told."""
         return self.judge.results.isolated(card)
 
+    def lent(self, card: CardView) -> tuple[int, ...]:
+        """GPUs that are lent to virtual machines."""
+        return self.judge.results.lent(card)
+
     def close(self) -> None:
         """Free the models, and what firmware runs in."""
         self.server.close()

@@ -67,7 +67,7 @@ class NvmlAnswers:
         if question.what is NvmlTopic.ENTER:
             return self._enter(peer, question.text)
         view = self._views.view_of(peer)
-        cells = [cell for cell in range(self._server.wiring.cells) if view.sees(self._place(cell))]
+        cells = [cell for cell in range(self._server.wiring.cells) if self._there(view, cell)]
         if question.what in self._of_gpu:
             if question.gpu not in cells:
                 return NvmlAnswer(Status.INVALID_ARGUMENT)
@@ -126,6 +126,11 @@ class NvmlAnswers:
             return NvmlAnswer(otherwise)
         return NvmlAnswer(Status.GPU_IS_LOST) if self._lost(cells[0]) else NvmlAnswer(number=cells[0])
 
+    def _there(self, view: GpuView, cell: int) -> bool:
+        """Says that the GPU is there for who asks: one that is lent is there for nobody."""
+        card, gpu = self._place(cell)
+        return view.sees((card, gpu)) and gpu not in self._server.cpu.cards[card].lent
+
     def _lost(self, cell: int) -> bool:
         """Says that the CPU has counted the card, and that this GPU isn't there."""
         card, gpu = self._place(cell)
@@ -134,7 +139,7 @@ class NvmlAnswers:
     # ------------------------------------------------------------------------------------------------- what is told
 
     def _gpu(self, view: GpuView, cell: int, question: Question) -> NvmlAnswer:
-        index = sum(view.sees(self._place(other)) for other in range(cell))
+        index = sum(self._there(view, other) for other in range(cell))
         kind = self._peek(cell, "gpu_type")
         name = f"ringhil {_TYPES.get(kind, f'type {kind}')}"
         return messages.gpu(name, self._uuid(cell), self._name(cell), self._address(cell), index)

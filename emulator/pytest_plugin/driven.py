@@ -1,7 +1,7 @@
 """A server in the hands of a Python test: let time pass, strike, look, and have the whole judged."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,14 +83,27 @@ class Driven:
         """A fault ends now, or at a later cycle."""
         self._event(EventAction.CLEAR, fault, where, at, {})
 
+    def lend(self, gpu: str, *, at: int | None = None) -> None:
+        """A GPU is lent to a virtual machine now, or at a later cycle, as soon as it has no work left."""
+        self._loan(EventAction.LEND, gpu, at)
+
+    def take_back(self, gpu: str, *, at: int | None = None) -> None:
+        """It comes back now, or at a later cycle."""
+        self._loan(EventAction.TAKE_BACK, gpu, at)
+
+    def _loan(self, action: EventAction, gpu: str, at: int | None) -> None:
+        self._plan(action, {action: gpu}, at)
+
     def _event(self, action: EventAction, fault: str, where: str, at: int | None, parameter: dict[str, int]) -> None:
         if fault not in FAULTS:
             raise ValueError(f"{action}: {unknown('fault', fault, FAULTS)}")
+        self._plan(action, {action: fault, FAULTS[fault].target: where, **parameter}, at)
+
+    def _plan(self, action: EventAction, what: Mapping[str, object], at: int | None) -> None:
         cycle = self.now if at is None else at
         if cycle < self.now:
             raise ValueError(f"{action}: it is cycle {self.now} already; {cycle} is past")
-        written = {"at": cycle, action: fault, FAULTS[fault].target: where, **parameter}
-        event = _checked(self.scenario, self._events, written)
+        event = _checked(self.scenario, self._events, {"at": cycle, **what})
         self._server.strike([event])
         self._events.append(event)
 
@@ -144,6 +157,10 @@ class Driven:
     def isolated(self, card: str) -> list[int]:
         """Healthy GPUs that their own switch keeps out."""
         return list(self._server.isolated(self._card(card)))
+
+    def lent(self, card: str) -> list[int]:
+        """GPUs that are lent to virtual machines."""
+        return list(self._server.lent(self._card(card)))
 
     # ---------------------------------------------------------------------------------------------------- ending
 

@@ -111,6 +111,8 @@ def _sharing(sharing: Sharing) -> list[str]:
 
 def event_entry(event: TimelineEvent) -> dict[str, object]:
     """An event as the file's `timeline` has it."""
+    if event.lends:
+        return {"at": event.at, str(event.action): event.where}
     fault = FAULTS[event.kind]
     written: dict[str, object] = {"at": event.at, str(event.action): event.kind, str(fault.target): event.where}
     if event.count is not None:

@@ -12,9 +12,12 @@ from ringhil.emulator.events.recorded import Tell, tell_recorded
 from ringhil.emulator.events.server import (
     CountAsked,
     CpuSaid,
+    Draining,
     FirmwareLost,
     FirmwareStopped,
+    LoanAsked,
     NodeLost,
+    NotLent,
     SharedOut,
     Struck,
     TakenIn,
@@ -22,11 +25,13 @@ from ringhil.emulator.events.server import (
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.outside import OutsideContexts
 from ringhil.emulator.host.cpu import Cpu
+from ringhil.emulator.host.lending import LendState
 from ringhil.emulator.host.switching.service import SwitchService
 from ringhil.emulator.host.tasks.applications import Applications
 from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.scenario import EventAction, GpuRef, Scenario, TimelineEvent
+from ringhil.emulator.scenario.file.faults import LENT
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.emulator.server.hosting import (
@@ -93,6 +98,9 @@ class LiveServer:
         self.cpu.on_counted = self._on_counted
         self.cpu.on_grant = self._on_grant
         self.cpu.on_split = self._on_split
+        lending = self.cpu.lending
+        lending.holders, lending.on_register = self._holders, self._write_lent
+        lending.on_draining, lending.on_refused = self._on_draining, self._on_refused
         self._injector = Injector(self.kernel, self.wiring, self._on_life)
         self._boot_plan = BootPlan(self.wiring, settings, self.times, scenario.seed)
         self._foreign = firmware.by_cell(self.wiring)
@@ -179,6 +187,9 @@ class LiveServer:
     def _apply(self, event: TimelineEvent) -> None:
         if (event.kind, event.target) in self._lost:
             return
+        if event.lends and isinstance(event.target, GpuRef):
+            self._loan(event.target, lend=event.begins)
+            return
         self._injector.apply(event)
         self.observations.tell(Struck(self.kernel.now, event))
 
@@ -192,6 +203,58 @@ class LiveServer:
             return
         firmware.fail()
         self.observations.tell(FirmwareStopped(self.kernel.now, cell))
+
+    # ------------------------------------------------------------------------------------------------- lending
+
+    def lend(self, gpu: GpuRef) -> None:
+        """Have a GPU lent, as if `lend` stood in the file at this cycle: it begins when the run goes on; `lend_state`
+        says how far it is. Nothing happens if it is lent, or will be. Raises LendError when it isn't counted, or has
+        contexts, whose holders are named; KeyError when there is no such card."""
+        card, state = self._card_of(gpu), self.lend_state(gpu)
+        if state in (LendState.HERE, LendState.AWAY):
+            self.cpu.lending.check(card, gpu.index)
+            self.strike([TimelineEvent(self.kernel.now, EventAction.LEND, LENT, gpu, None, 0)])
+
+    def take_back(self, gpu: GpuRef) -> None:
+        """Have a GPU back, as if `take_back` stood in the file at this cycle; nothing happens if nobody has it."""
+        if self.lend_state(gpu) in (LendState.LENT, LendState.DRAINING):
+            self.strike([TimelineEvent(self.kernel.now, EventAction.TAKE_BACK, LENT, gpu, None, 0)])
+
+    def lend_state(self, gpu: GpuRef) -> LendState:
+        """Where a GPU is, as far as the CPU knows."""
+        return self.cpu.lending.state(self._card_of(gpu), gpu.index)
+
+    def holders(self, gpu: GpuRef) -> tuple[str, ...]:
+        """Whose contexts are on a GPU: applications, tasks and clients, by name."""
+        return self._holders(self._card_of(gpu), gpu.index)
+
+    def _card_of(self, gpu: GpuRef) -> CardView:
+        return self.cpu.cards[self.wiring.number(gpu.card)]
+
+    def _holders(self, card: CardView, gpu: int) -> tuple[str, ...]:
+        on = (card.number, gpu)
+        named = {place: name for name, (place, _) in self.applications.by_context().items()}
+        named |= {each.place: each.client.name or "a client" for each in self.outside.on(on)}
+        places = {*self.cpu.driver.held(on), *(each.place for each in self.outside.on(on))}
+        found = (named.get(place, f"context {place.context}") for place in sorted(places, key=lambda p: p.context))
+        return tuple(dict.fromkeys(found))
+
+    def _loan(self, gpu: GpuRef, *, lend: bool) -> None:
+        self.observations.tell(LoanAsked(self.kernel.now, self.wiring.cell_of(gpu), lend))
+        lending = self.cpu.lending
+        (lending.lend if lend else lending.take_back)(self._card_of(gpu), gpu.index)
+
+    def _write_lent(self, card: CardView, gpu: int, lent: bool) -> None:
+        self.engine.poke(self.wiring.cell(card.number, gpu), LENT, int(lent))
+        action = EventAction.LEND if lent else EventAction.TAKE_BACK
+        ref = GpuRef(card.name, gpu)
+        self.observations.tell(Struck(self.kernel.now, TimelineEvent(self.kernel.now, action, LENT, ref, None, 0)))
+
+    def _on_draining(self, card: CardView, gpu: int) -> None:
+        self.observations.tell(Draining(self.kernel.now, self.wiring.cell(card.number, gpu)))
+
+    def _on_refused(self, card: CardView, gpu: int, why: str) -> None:
+        self.observations.tell(NotLent(self.kernel.now, self.wiring.cell(card.number, gpu), why))
 
     # ----------------------------------------------------------------------------------------------------- run
 

@@ -21,6 +21,7 @@ from ringhil.emulator.scenario import (
     CountIs,
     EntryIs,
     EpochIs,
+    EventAction,
     Expectation,
     FaultTarget,
     Gap,
@@ -35,14 +36,14 @@ from ringhil.emulator.scenario import (
     WorkIs,
     load_variants,
 )
-from ringhil.emulator.scenario.expect import LinkIs, SuspectsAre
+from ringhil.emulator.scenario.expect import LentAre, LinkIs, SuspectsAre
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "tests" / "scenarios"
 FILES = sorted(SHIPPED.rglob("*.yaml"))
 LARGE = ROOT / "examples" / "sweeps" / "one-or-two-of-64.yaml"
 # Rows of the catalogue that are not one fault alone, and how files name them.
-MIXED = {"entry_dies": "entry dies", "all_dead": "all ", "two_at_once": "any two faults at once"}
+MIXED = {"lent": "lent", "entry_dies": "entry dies", "all_dead": "all ", "two_at_once": "any two faults at once"}
 ROWS = {**{kind: kind for kind in FAULTS}, **MIXED}
 
 # Said in the head of a file that passes without its faults as well. That the fault was at work is judged by the
@@ -82,7 +83,7 @@ def wrongs(check: Check, scenario: Scenario) -> Iterator[Check]:
     match check:
         case CountIs() | EpochIs():
             yield replace(check, expected=check.expected + 1)
-        case MembersAre() | StrandedAre() | IsolatedAre() | SuspectsAre():
+        case MembersAre() | StrandedAre() | IsolatedAre() | SuspectsAre() | LentAre():
             yield replace(check, expected=changed(check.expected))
         case ReachableIs():
             yield replace(check, expected=not check.expected)
@@ -156,6 +157,8 @@ def test_the_faults_are_those_of_the_row(file: Path) -> None:
         struck = [event for event in variant.scenario.timeline if event.action == "fault"]
         if row in FAULTS:
             assert row in {event.kind for event in struck}
+        elif row == "lent":
+            assert EventAction.LEND in {event.action for event in variant.scenario.timeline}
         elif row == "entry_dies":
             first = variant.scenario.server.cards[0]
             assert GpuRef(first.name, first.host_links[0]) in {event.target for event in struck}

@@ -69,7 +69,7 @@ def summed_up(played: Played) -> CaseResult:
         recovery=None if slowest is None else _took(slowest),
         bound=None if slowest is None else slowest.bound,
         transits=None if slowest is None else slowest.transits,
-        slowest=None if slowest is None else f"{slowest.action} {slowest.fault} {slowest.where}",
+        slowest=None if slowest is None else f"{slowest.told_as} {slowest.where}",
         cycles=outcome.cycles,
         until=played.until,
         sort=sort,

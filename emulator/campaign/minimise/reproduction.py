@@ -66,14 +66,11 @@ def write_reproduction(
 
 def _places(scenario: Scenario) -> Sequence[str]:
     """What strikes where and when."""
-    return [
-        f"{'clear ' if not event.begins else ''}{event.kind} of {event.where} at {event.at}"
-        for event in scenario.timeline
-    ]
+    return [f"{event.title} of {event.where} at {event.at}" for event in scenario.timeline]
 
 
 def _thing(event: TimelineEvent) -> str:
-    return f"{'' if event.begins else 'clear '}{event.kind} {event.where}"
+    return f"{event.title} {event.where}"
 
 
 def _left(scenario: Scenario) -> str:

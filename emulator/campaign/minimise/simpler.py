@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 from ringhil.emulator.campaign.minimise.search import Search
 from ringhil.emulator.campaign.minimise.size import changed_settings
 from ringhil.emulator.scenario import (
-    FAULTS,
     PARAMETERS,
     Card,
     Check,
@@ -79,7 +78,7 @@ def _without_parameters(event: TimelineEvent) -> Iterator[TimelineEvent]:
     if not event.begins:
         return
     yield replace(event, count=None)
-    name = FAULTS[event.kind].parameter
+    name = event.parameter
     if name is not None:
         yield replace(event, value=PARAMETERS[name].default)
 

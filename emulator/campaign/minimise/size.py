@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import pairwise
 
-from ringhil.emulator.scenario import FAULTS, PARAMETERS, Scenario, Settings, TimelineEvent, Workload
+from ringhil.emulator.scenario import PARAMETERS, Scenario, Settings, TimelineEvent, Workload
 
 Size = tuple[int, ...]
 
@@ -83,6 +83,6 @@ def _work(work: Workload | None) -> Size:
 
 
 def _parameters(event: TimelineEvent) -> int:
-    name = FAULTS[event.kind].parameter
+    name = event.parameter
     default = None if name is None or not event.begins else PARAMETERS[name].default
     return (event.count is not None) + (event.value != default)

@@ -8,6 +8,7 @@ import click
 
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.lend_serve import serve
 from ringhil.emulator.front.cli.lend_usage import train, usage
 from ringhil.emulator.front.cli.options import json_option
 from ringhil.emulator.lending.pci import PciAddress, PciError, PciGpu
@@ -21,6 +22,7 @@ def command() -> None:
     """Lend a whole GPU to a virtual machine."""
 
 
+command.add_command(serve)
 command.add_command(train)
 command.add_command(usage)
 

@@ -12,7 +12,7 @@ from ringhil.emulator.front.cli.task_tables import show_applications, show_reque
 from ringhil.emulator.judge.contexts.applications import PowerOutcome, TakenByWork
 from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
-from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef
+from ringhil.emulator.scenario import GpuRef, LinkRef
 from ringhil.protocol.registers import PowerState
 
 _log = logging.getLogger(__name__)
@@ -126,6 +126,7 @@ def _ring(card: CardOutcome, console: Console) -> None:
     for what, gpus in (
         ("cut off from the entry GPU", card.stranded),
         ("healthy but isolated by their own switch", card.isolated),
+        ("lent", card.lent),
         ("degraded", card.degraded),
         ("link slower than it should be", (card.slow_link,) if card.slow_link else ()),
         ("link that damages messages", (card.noisy_link,) if card.noisy_link else ()),
@@ -139,7 +140,7 @@ def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
     shown = table("event", "where", "at", *after, "bound", "ring transits", left=("event", "where"))
     for r in recoveries:
         shown.add_row(
-            r.fault if r.action == EventAction.FAULT else f"clear {r.fault}",
+            r.title,
             r.where,
             f"{r.at:,}",
             _since(r.detected, r.at),

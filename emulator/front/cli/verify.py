@@ -173,14 +173,14 @@ def command(
     how = "github" if annotate == "auto" and _on_github() else annotate
     with explained():
         dask.check_options(cluster, jobs, firmware)
+        if keep and last_failed:
+            raise click.UsageError("--keep: --last-failed plays only what did not pass; leave one of them out")
         selection = Selection(select, *shard, _last(out) if last_failed else None)
         expected = known_of(known, today)
         if only_list:
             found = discover(paths)
             _leaves_out(selection, found)
             return _list(found, selection, as_json, passed_over(paths, found))
-        if keep and last_failed:
-            raise click.UsageError("--keep: --last-failed plays only what did not pass; leave one of them out")
         if nodes and cluster:
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
         if nodes and jobs not in (None, 1):

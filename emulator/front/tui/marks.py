@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ringhil.emulator.errors import printable
+from ringhil.emulator.scenario import EventAction
+from ringhil.emulator.scenario.file.faults import LENDINGS, LENT
 from ringhil.emulator.trace.recording import RecordedEvent, Recording
 
 _KINDS = ("Struck", "Elected", "Deposed", "FirmwareStopped", "FirmwareLost", "NodeLost")
@@ -76,8 +78,10 @@ class TimeMarks:
         said = json.loads(event.fields)
         gpu = "" if event.cell is None else self._gpus[event.cell]
         if event.kind == "Struck":
-            where = next((str(said[name]) for name in ("gpu", "link", "card") if name in said), "")
-            sign, what = ("x", said["fault"]) if "fault" in said else ("o", said.get("clear", "?"))
+            where = next((str(said[name]) for name in ("gpu", "link", "card", *LENDINGS) if name in said), "")
+            begins = "fault" in said or EventAction.LEND in said
+            kind = said.get("fault") or said.get("clear") or LENT
+            sign, what = "x" if begins else "o", kind
             return TimeMark(event.number, event.cycle, sign, printable(str(what)), printable(where))
         if event.kind in ("Elected", "Deposed"):
             role = printable(str(said.get("role")))

@@ -125,9 +125,19 @@ class Driver:
         self.on_counted(card)
 
     def is_lost(self, gpu: Gpu) -> bool:
-        """Its card is counted without it."""
-        members = self._cards[gpu[0]].members
-        return bool(members) and gpu[1] not in members
+        """Its card is counted without it, or it is lent."""
+        card = self._cards[gpu[0]]
+        return gpu[1] in card.lent or (bool(card.members) and gpu[1] not in card.members)
+
+    def held(self, gpu: Gpu) -> list[ContextRef]:
+        """The contexts that a GPU has, may have, or is about to have, as far as this driver was asked for them."""
+        asked = [
+            place
+            for place, line in self._lines.items()
+            if place.on == gpu
+            and any(a.command.compute is Compute.CREATE for a in ([line.out] if line.out else []) + [*line.waiting])
+        ]
+        return sorted({*asked, *self._leftovers.held(gpu)}, key=lambda place: place.context)
 
     def give_up(self, place: ContextRef) -> None:
         """Nobody uses this context any more: it is destroyed as soon as its GPU can be asked for that."""

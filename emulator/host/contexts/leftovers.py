@@ -37,6 +37,10 @@ class Leftovers:
         """Those that this GPU may still have, and their keys."""
         return self._left.get(gpu, {})
 
+    def held(self, gpu: Gpu) -> list[ContextRef]:
+        """Those in use there, and those that it may still have."""
+        return [*(place for place in self._made if place.on == gpu), *self.on(gpu)]
+
     def cleared(self, place: ContextRef, answer: Reply) -> bool:
         """What a GPU says to the command that destroys one. Whether it has none that was left any more."""
         if answer.done or answer.status in _NOT_OURS:

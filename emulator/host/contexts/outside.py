@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.host.card import CardView
-from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply, answer_of
+from ringhil.emulator.host.contexts.command import Command, ContextRef, Gpu, Reply, answer_of
 from ringhil.emulator.host.contexts.driver import Driver
 from ringhil.protocol.frames import Acknowledgement, Result, Work
 from ringhil.protocol.wire import AckStatus, Compute
@@ -79,6 +79,11 @@ class OutsideContexts:
         """Those that are there, by card, GPU and number; they may be gone where a GPU isn't counted (`lost`)."""
         found = [each for each in self._there.values() if each.sure]
         return iter(sorted(found, key=lambda each: (each.place.card, each.place.gpu, each.place.context)))
+
+    def on(self, gpu: Gpu) -> list[OutsideContext]:
+        """Those that a GPU has, may have, or is about to have."""
+        found = [each for each in self._there.values() if each.place.on == gpu]
+        return sorted(found, key=lambda each: each.place.context)
 
     def held(self) -> int:
         """Pages of all of them, on GPUs that are counted."""

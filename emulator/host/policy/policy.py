@@ -49,7 +49,7 @@ class Policy(ABC):
     """Which unit goes to which GPU. It keeps the units that nobody has begun; what comes after that (attempts, time
     limits, sending again) is not its business.
 
-    It reads the CPU's views of the cards: `members`, `weight`, `degraded`, `load` (units outstanding, by GPU). Its
+    It reads the CPU's views of the cards: `workers`, `weight`, `degraded`, `load` (units outstanding, by GPU). Its
     answers follow from them alone.
     """
 

@@ -55,7 +55,7 @@ class Proportional(Policy):
     def turns(self, window: int) -> Iterator[tuple[CardView, int]]:
         for card in self.cards:
             for level in range(window):
-                for gpu in [g for g in card.members if card.load.get(g, 0) <= level < card.window(g, window)]:
+                for gpu in [g for g in card.workers if card.load.get(g, 0) <= level < card.window(g, window)]:
                     yield card, gpu
 
     def take(self, card: CardView, gpu: int) -> int | None:

@@ -41,4 +41,4 @@ class RoundRobin(Policy):
         return self._left.pop()
 
     def _circle(self) -> list[tuple[CardView, int]]:
-        return [(card, gpu) for card in self.cards for gpu in card.members]
+        return [(card, gpu) for card in self.cards for gpu in card.workers]

@@ -6,7 +6,7 @@ way round the ring, and another GPU where it can.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -68,6 +68,7 @@ class HandingOut:
         self._tried: dict[int, set[tuple[str, int]]] = {}
         self._longest = 0  # cycles that an attempt may have taken
         self.begun = False
+        self.on_idle: Callable[[CardView, int], None] = lambda card, gpu: None  # a GPU that leaves has no unit left
 
     def begin(self) -> None:
         """The cards have been counted: from now on units go out."""
@@ -144,7 +145,7 @@ class HandingOut:
         self._attempts[unit] = (out.attempt + 1) % 2**16
         tried, here = self._tried.setdefault(unit, set()), (out.card.name, out.gpu)
         tried.add(here)
-        if tried >= {(card.name, gpu) for card in self._cards for gpu in card.members}:
+        if tried >= {(card.name, gpu) for card in self._cards for gpu in card.workers}:
             tried.clear()  # everybody again, but not at once the one that it has just failed at
             tried.add(here)
         self._again.append(unit)
@@ -154,6 +155,8 @@ class HandingOut:
         out = self._outstanding.pop(unit, None)
         if out is not None:
             out.card.load[out.gpu] -= 1
+            if out.gpu in out.card.leaving and not out.card.load[out.gpu]:
+                self._port.after(1, partial(self.on_idle, out.card, out.gpu))
         return out
 
     # -------------------------------------------------------------------------------------------------- going out
@@ -165,7 +168,7 @@ class HandingOut:
                 continue
             # Not where it has failed before, as long as somebody else is there.
             tried = self._tried.get(unit, set())
-            others = any((c.name, g) not in tried for c in self._cards for g in c.members)
+            others = any((c.name, g) not in tried for c in self._cards for g in c.workers)
             if (card.name, gpu) in tried and others:
                 self._again.append(unit)
                 continue

@@ -7,7 +7,9 @@ from ringhil.emulator.events.server import CpuSaid
 from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.host.contexts.command import Gpu
+from ringhil.emulator.judge.contexts.context_events import GpuStruck
 from ringhil.emulator.judge.work.cpu_events import ReportTaken
+from ringhil.emulator.scenario.file.faults import LENT
 from ringhil.firmware.observations import Granted
 
 
@@ -18,6 +20,13 @@ class Away:
         self._views = views
         self._spans: dict[Gpu, list[tuple[int, int | None]]] = {}  # from one cycle to another; None: it goes on
         stream.listen(ReportTaken, lambda o: self.counted(o.card, o.cycle))
+        stream.listen(GpuStruck, self._struck)
+
+    def _struck(self, o: GpuStruck) -> None:
+        """It is lent: the CPU needs no count to know that it isn't there."""
+        spans = self._spans.setdefault(o.gpu, [])
+        if o.kind == LENT and o.begins and not (spans and spans[-1][1] is None):
+            spans.append((o.cycle, None))
 
     def counted(self, card: int, now: int) -> None:
         """The CPU has taken in a report of this card, and knows who is there."""

@@ -6,6 +6,7 @@ Shares no code with firmware, RTL or host; everything that they say is judged ag
 from ringhil.emulator.judge.oracle.breaks import Break, located
 from ringhil.emulator.judge.oracle.elections import RoleTruth
 from ringhil.emulator.judge.oracle.faults import BLOCKED, CUT, OK, OUT, CardFaults, Part, PartState
+from ringhil.emulator.judge.oracle.lending import Loan, LoanTruth
 from ringhil.emulator.judge.oracle.ring import RingTruth, View
 from ringhil.emulator.judge.oracle.server import ServerTruth
 from ringhil.emulator.judge.oracle.shares import shares, weight
@@ -18,6 +19,8 @@ __all__ = [
     "OUT",
     "Break",
     "CardFaults",
+    "Loan",
+    "LoanTruth",
     "Part",
     "PartState",
     "RingTruth",

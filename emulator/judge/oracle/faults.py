@@ -19,7 +19,8 @@ Part = tuple[PartKind, int]  # link i joins GPU i and the next one
 OK, OUT, BLOCKED, CUT = PartState
 _LIARS = frozenset({"corrupt", "skip_count", "double_count", "duplicate_id"})  # counted all the same; messages are not
 _UNRELIABLE = frozenset({"corrupt", "duplicate_id", "flap"})
-_FAILING = frozenset({"dead", "hang", "babble", "flapped"})
+_LENT = "lent"  # no fault: out of the ring all the same, as the switch has been told to join its ports
+_FAILING = frozenset({"dead", "hang", "babble", "flapped", _LENT})
 _CUTS = frozenset({"link_cut", "link_one_way"})
 _SILENT = frozenset({"keepalive_loss", "host_link_cut", "flap"})  # the CPU can't hear it, or not for long
 _MUTE = frozenset({"keepalive_loss", "flap"})
@@ -91,6 +92,11 @@ class CardFaults:
     def computes(self, gpu: int) -> bool:
         """It works, all the time, and its results are right and come from itself."""
         return self.state((PartKind.GPU, gpu)) == OK and not self.gpus.get(gpu, set()) & _UNRELIABLE
+
+    @property
+    def lent(self) -> frozenset[int]:
+        """GPUs that are out of the ring on purpose."""
+        return frozenset(gpu for gpu, kinds in self.gpus.items() if _LENT in kinds)
 
     @property
     def degraded(self) -> frozenset[int]:

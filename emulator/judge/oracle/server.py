@@ -1,7 +1,7 @@
 """What is true of a whole server: its cards, who may speak to the CPU, and who to another card."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ringhil.emulator.judge.oracle.breaks import Break, located
 from ringhil.emulator.judge.oracle.elections import RoleTruth
@@ -208,7 +208,10 @@ class ServerTruth:
 
     def broken(self, card: int, entry: int | None) -> Break | None:
         """The break that it must report."""
-        return None if entry is None else located(self.seen(card, entry), entry, self.cards[card].size)
+        if entry is None:
+            return None
+        found = located(self.seen(card, entry), entry, self.cards[card].size)
+        return None if found is None else replace(found, stranded=found.stranded - self.cards[card].lent)
 
     def weight(self, card: int, entry: int | None) -> int:
         """The weight of the card's working GPUs, in quarters."""

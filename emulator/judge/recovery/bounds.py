@@ -52,7 +52,7 @@ class Bounds:
         common = max(s.census_period, self.times.timeout) + t + s.firmware_latency + others * trip
         # A round that only counts is repeated with records when its count is new.
         common += self.times.timeout
-        if action == EventAction.CLEAR:
+        if action in (EventAction.CLEAR, EventAction.TAKE_BACK):
             common += s.gpu_restore
         if kind in _LIARS or kind == "slow":
             common += self.times.refreshed  # only records tell

@@ -13,6 +13,7 @@ from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, Part, PartState
 from ringhil.emulator.judge.recovery.bounds import Bounds
 from ringhil.emulator.judge.recovery.card_watch import OpenEvent
 from ringhil.emulator.scenario import PartKind
+from ringhil.emulator.scenario.file.faults import LENT
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol import registers
 
@@ -78,6 +79,7 @@ class SwitchOvers:
         return {
             "dead": settings.gpu_restore,
             "hang": settings.gpu_restore,
+            LENT: settings.gpu_restore,
             "link_cut": settings.link_restore,
             "link_one_way": settings.link_restore,
         }.get(opened.event.kind, 0)

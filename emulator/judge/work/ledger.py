@@ -19,7 +19,7 @@ from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.host.work.accepting import WorkCount
 from ringhil.emulator.host.work.workload import WorkUnits
 from ringhil.emulator.judge.findings import FindingList, Name, say
-from ringhil.emulator.judge.oracle import digest
+from ringhil.emulator.judge.oracle import LoanTruth, digest
 from ringhil.emulator.judge.recovery.bounds import Bounds
 from ringhil.emulator.judge.work.cpu_events import AnswerTaken, CpuLooked, NothingTaken, ReportTaken
 from ringhil.emulator.scenario import Settings
@@ -89,7 +89,8 @@ class _Sent:
 
 class Ledger:
     """`views`, `bounds`: by card. `work`: the units, None where there are none. `half`: every so many cycles the CPU
-    looks whether its cards still report. `wake`: cycles that a unit may wait for a GPU that slept."""
+    looks whether its cards still report. `wake`: cycles that a unit may wait for a GPU that slept. `loans`: who gets no
+    work."""
 
     def __init__(
         self,
@@ -100,9 +101,10 @@ class Ledger:
         work: WorkUnits | None,
         half: int,
         wake: int = 0,
+        loans: LoanTruth | None = None,
     ) -> None:
         self._views, self._settings, self._work, self._half = views, settings, work, half
-        self._wake = wake
+        self._wake, self._loans = wake, LoanTruth() if loans is None else loans
         self._units = 0 if work is None else work.units
         self._turns = Turns() if settings.policy == "round_robin" else None
         slowest = max(b.times.timeout + b.times.ring_time for b in bounds)
@@ -155,6 +157,12 @@ class Ledger:
         """Units that a GPU was sent since the last split, further attempts included."""
         return self._since_split.get((card, gpu), 0)
 
+    def units_at(self, gpu: Gpu, now: int) -> int:
+        """Units that a GPU has by now."""
+        if self._work is not None:
+            self._look(now)
+        return self._load.get(gpu, 0)
+
     def share(self, card: int) -> int:
         """Units that a card got by the last split; by a policy that splits nothing, its share when work began."""
         return self._views[card].share if self._shares is None else self._shares[card]
@@ -194,7 +202,7 @@ class Ledger:
             self._timed_at = now
         compute = (s.compute_setup + self._wake + -(-length // 8) * s.compute_per_flit) * (4 if slow else 1)
         allowed = self._patience + 4 * (self._free[via] - now) + (s.window + 1) * compute
-        others = frozenset((v.number, g) for v in self._views for g in v.members)
+        others = self._workers()
         sent = _Sent(
             unit,
             attempt,
@@ -360,7 +368,7 @@ class Ledger:
     def _left_idle(self, now: int) -> None:
         """The CPU has just given every GPU what it could: who has room has it as there is nothing for it."""
         if self._turns is not None and self._first_sent < self._units:
-            waits = self._turns.next(frozenset((v.number, g) for v in self._views for g in v.members))
+            waits = self._turns.next(self._workers())
             if waits is not None and self._has_room(waits, now):
                 self.idle.tell(now, "{} has room at cycle {}, and it is its turn", self._name(waits), now)
         if self._shares is None:
@@ -375,8 +383,14 @@ class Ledger:
                     text = say("{} has room at cycle {} for work that is there, and gets none", self._name(where), now)
                     self.idle.tell(now, text)
 
+    def _workers(self) -> frozenset[Gpu]:
+        """GPUs that may be given work."""
+        return frozenset((v.number, g) for v in self._views for g in v.members if self._loans.gets_work((v.number, g)))
+
     def _has_room(self, where: Gpu, now: int) -> bool:
         card, gpu = where
+        if not self._loans.gets_work(where):
+            return False
         window = 1 if gpu in self._views[card].degraded else self._settings.window
         return self._load.get(where, 0) < window and now > self._barred.get(where, -1)
 

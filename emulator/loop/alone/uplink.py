@@ -9,7 +9,6 @@ from ringhil.protocol.frames import Election, Keepalive
 from ringhil.protocol.registers import ControlBit
 from ringhil.protocol.wire import NO_HOLDER, Operation, Role
 
-_FAR = 0xFFFF0001  # who it says that it is
 _DELAY = 40  # cycles there, and back
 BIT = {Role.ENTRY: ControlBit.ENTRY, Role.BOUNDARY: ControlBit.BOUNDARY}
 
@@ -23,7 +22,9 @@ class Uplink:
     def __init__(self, stage: Stage, group: GroupConfig | None, *, delay: int = _DELAY) -> None:
         assert group is not None
         self.stage, self.group, self.delay = stage, group, delay
-        self.grantor = Grantor(group.role, group.lease, group.guard, discriminator=_FAR)
+        # Who it says that it is: the CPU is 0, a warden the GPU at the far end, in its first boot.
+        self.far = 0 if group.role is Role.ENTRY else group.uplink_home << 16 | 1
+        self.grantor = Grantor(group.role, group.lease, group.guard, discriminator=self.far)
         self.silent = False
         self.hears_claims = self.hears_keepalives = True
         self.reluctant = self.boots_before = 0
@@ -87,7 +88,7 @@ class Uplink:
         """A keepalive of the grantor that answers nothing, and names a higher epoch."""
         group, boot = self.group, self.stage.boot
         own = group.me << 16 | boot.boots
-        head = (boot.card, 0, 9, group.me, epoch, 0, _FAR, own)
+        head = (boot.card, 0, 9, group.me, epoch, 0, self.far, own)
         self.stage.hear(
             Keepalive(*head, group.role.code, 0, group.multiplier, 0, group.interval, 0, 0, NO_HOLDER), group.uplink
         )

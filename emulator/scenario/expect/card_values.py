@@ -144,6 +144,18 @@ class IsolatedAre(CardGpus):
         return findings.isolated(self.card)
 
 
+class LentAre(CardGpus):
+    """Exactly these GPUs of the card are lent."""
+
+    KEY: ClassVar[str] = "lent"
+    FIELD: ClassVar[tuple[Any, Any]] = CardGpus.field("GPUs that are lent to virtual machines, by card")
+    GPUS: ClassVar[str] = "lent GPUs"
+
+    def found(self, findings: Findings) -> tuple[int, ...]:
+        """By the status registers of their nodes."""
+        return findings.lent(self.card)
+
+
 class SuspectsAre(CardGpus):
     """Exactly these GPUs of the card are named as suspects."""
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from ringhil.emulator.scenario.file import model
 from ringhil.emulator.scenario.file.faults import (
     FAULTS,
+    LENDINGS,
+    LENT,
     LINE_FAULTS,
     PARAMETERS,
     EventAction,
@@ -43,6 +45,9 @@ def check_timeline(source: Source, resolver: Resolver, written: Sequence[model.E
 def _events(source: Source, resolver: Resolver, loc: Loc, written: model.Event) -> Iterator[TimelineEvent]:
     """One for each GPU or link that it names."""
     action = exactly_one(source, loc, model.ACTIONS)
+    if action in LENDINGS:
+        yield from _lendings(source, resolver, loc, written, action)
+        return
     kind = written.fault or written.clear or ""
     if kind not in FAULTS:
         raise source.error((*loc, action), unknown("fault", kind, [*FAULTS, *LINE_FAULTS]))
@@ -61,6 +66,21 @@ def _events(source: Source, resolver: Resolver, loc: Loc, written: model.Event) 
             value=value,
             reverse=against and kind == "link_one_way",
         )
+
+
+def _lendings(
+    source: Source, resolver: Resolver, loc: Loc, written: model.Event, action: EventAction
+) -> Iterator[TimelineEvent]:
+    for key in (*model.TARGETS, "card", "count", *PARAMETERS):
+        if getattr(written, key) is not None:
+            raise source.error((*loc, key), f"'{action}' takes no {key}; it names its GPU itself", key=True)
+    found = list[GpuRef]()
+    for i, text in enumerate(getattr(written, action)):
+        gpu = resolver.gpu((*loc, action, i), text)
+        if gpu in found:
+            raise source.error((*loc, action, i), f"{text} stands here twice; each may once")
+        found.append(gpu)
+        yield TimelineEvent(written.at, action, LENT, gpu, None, source.mark(loc).line)
 
 
 def _value(source: Source, loc: Loc, written: model.Event, action: EventAction, kind: str) -> int | None:
@@ -135,14 +155,18 @@ def _check_order(source: Source, events: Sequence[tuple[Loc, TimelineEvent]]) ->
         if not event.begins:
             if since is None:
                 problem = f"{event.kind} is not active at {event.where} at cycle {event.at}; set it first"
-                raise source.error((*loc, "clear"), problem)
+                if event.lends:
+                    problem = f"{event.where} is not lent at cycle {event.at}; lend it first"
+                raise source.error((*loc, str(event.action)), problem)
             del active[what]
         elif since is not None and (since.count is None or since.at == event.at):
             problem = (
                 f"{event.kind} is active at {event.where} since cycle {since.at} (line {since.line}); "
                 "clear it before setting it again"
             )
-            raise source.error((*loc, "fault"), problem)
+            if event.lends:
+                problem = f"{event.where} is lent since cycle {since.at} (line {since.line}); take it back first"
+            raise source.error((*loc, str(event.action)), problem)
         else:
             active[what] = event  # a counted fault may have ended by itself, so it may be set again
 

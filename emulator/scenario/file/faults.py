@@ -36,6 +36,19 @@ class EventAction(StrEnum):
 
     FAULT = "fault"  # it begins a fault
     CLEAR = "clear"  # it ends one
+    LEND = "lend"  # a GPU is lent to a virtual machine
+    TAKE_BACK = "take_back"  # it comes back
+
+
+LENT = "lent"  # the `kind` of the last two
+LENDINGS = frozenset({EventAction.LEND, EventAction.TAKE_BACK})
+
+
+def title(action: EventAction, kind: str) -> str:
+    """What an event does, in a word or two."""
+    if action in LENDINGS:
+        return str(action)
+    return kind if action is EventAction.FAULT else f"{action} {kind}"
 
 
 class PartKind(StrEnum):

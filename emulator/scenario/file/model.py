@@ -172,11 +172,17 @@ def _parameter(name: ParameterName) -> Any:
 
 
 class Event(Part):
-    """Exactly one of `fault` and `clear`, and what it hits."""
+    """Exactly one of `fault`, `clear`, `lend` and `take_back`; the first two with what they hit."""
 
     at: Cycle = Field(description="cycle since power-up")
     fault: FaultName | None = Field(None, description="fault that begins")
     clear: FaultName | None = Field(None, description="fault that ends")
+    lend: Members | None = Field(
+        None, description="GPU that is lent to a virtual machine, or a list: each of them, in this order"
+    )
+    take_back: Members | None = Field(
+        None, description="GPU that comes back from one, or a list: each of them, in this order"
+    )
     gpu: Members | None = Field(None, description="GPU that is hit, or a list: each of them, in this order")
     link: Links | None = Field(
         None,
@@ -280,6 +286,10 @@ class Invariants(Part):
     rightly_counted: bool = Field(
         True, description="the result counts units sent again, refused, wrong, late and crossed as they were"
     )
+    rightly_lent: bool = Field(
+        True,
+        description="a GPU is lent when it is counted, has no contexts and no work left; it gets none until it is back",
+    )
     rightly_told: bool = Field(
         True, description="what GPUs and CPU write says truly who sends it, to whom, under which number, by which way"
     )
@@ -296,7 +306,9 @@ class Scenario(Part):
     switching: Switching | None = Field(
         None, description="tasks that use one GPU one after the other; there are none unless given"
     )
-    timeline: list[Event] = Field([], description="faults that begin and end, in any order")
+    timeline: list[Event] = Field(
+        [], description="faults that begin and end, and GPUs that are lent and come back, in any order"
+    )
     until: Annotated[int, Field(ge=1, le=MAX_CYCLE)] | None = Field(
         None, description="cycles since power-up: end of the run"
     )

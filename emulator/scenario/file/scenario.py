@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from ringhil.emulator.scenario.expect.check import Expectation
-from ringhil.emulator.scenario.file.faults import EventAction, LineEvent
+from ringhil.emulator.scenario.file.faults import FAULTS, LENDINGS, EventAction, LineEvent, ParameterName, title
 from ringhil.emulator.scenario.file.model import INVARIANTS
 from ringhil.emulator.scenario.file.sharing import Sharing
 from ringhil.emulator.scenario.file.switching import TaskSwitching
@@ -12,7 +12,8 @@ from ringhil.emulator.scenario.file.topology import CrossRef, GpuRef, LinkRef, S
 
 @dataclass(frozen=True)
 class TimelineEvent:
-    """At cycle `at` after power-up, the fault `kind` begins (`fault`) or ends (`clear`) at `target`.
+    """At cycle `at` after power-up, the fault `kind` begins (`fault`) or ends (`clear`) at `target`; or a GPU is lent
+    (`lend`) or taken back (`take_back`), and `kind` is `LENT`.
 
     `count`: keepalive intervals after which the fault ends by itself; None: it stays. `value`: the fault's parameter
     (`PARAMETERS`), its default filled in; None: the fault takes no parameter, or the event clears it. `line`: line in
@@ -31,8 +32,23 @@ class TimelineEvent:
 
     @property
     def begins(self) -> bool:
-        """The fault begins; otherwise it ends."""
-        return self.action == EventAction.FAULT
+        """The fault, or the loan, begins; otherwise it ends."""
+        return self.action in (EventAction.FAULT, EventAction.LEND)
+
+    @property
+    def lends(self) -> bool:
+        """A GPU is lent or taken back: nothing has failed."""
+        return self.action in LENDINGS
+
+    @property
+    def parameter(self) -> ParameterName | None:
+        """The key of the number that comes with it, if it has one."""
+        return FAULTS[self.kind].parameter if self.kind in FAULTS else None
+
+    @property
+    def title(self) -> str:
+        """What happens: `dead`, `clear dead`, `lend` or `take_back`."""
+        return title(self.action, self.kind)
 
     @property
     def where(self) -> str:

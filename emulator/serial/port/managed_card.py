@@ -231,6 +231,8 @@ class ManagedCard:
         view = self._server.cpu.cards[self.number]
         if view.entry != request.gpu:
             raise NotDone(Refusal.NO_ENTRY_GPU, f"GPU {request.gpu} is not the entry GPU now")
+        if frame.destination in view.lent:
+            raise NotDone(Refusal.CANNOT, f"GPU {frame.destination} is lent to a virtual machine")
         self._server.observations.tell(PassedOn(self.now, self.number, frame.destination, frame.context))
         place = ContextRef(self.number, frame.destination, frame.context)
         self._server.outside.sent(client, place, frame)
@@ -330,8 +332,8 @@ class ManagedCard:
     def _struck(self, struck: Struck) -> None:
         event = struck.event
         card, gpu = getattr(event.target, "card", None), getattr(event.target, "index", 0)
-        if card != self.card.name:
-            return  # another card, or a link between cards
+        if card != self.card.name or event.lends:
+            return  # another card, or a link between cards; or no fault
         self._injections.struck(event, gpu)
         injection = Injection.SET if event.begins else Injection.CLEAR
         fault = LineFault.parse(event.kind)

@@ -78,7 +78,9 @@ def _end(options: bytes) -> bytes:
 
 HEADER = struct.Struct(">BBBBHHQQH")  # the names of the cards follow
 DISSECTOR = Path(__file__).with_name("ringhil.lua")
-_COMMENTED = frozenset({"Struck", "Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost", "LossOver"})
+_COMMENTED = frozenset(
+    {"Struck", "Rejected", "Suspected", "FirmwareStopped", "FirmwareLost", "NodeLost", "NotLent", "LossOver"}
+)
 Progress = Callable[[int], None]  # messages and events that are written
 
 

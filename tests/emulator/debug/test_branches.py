@@ -26,7 +26,10 @@ from ringhil.protocol import codec
 from ringhil.protocol.frames import Keepalive
 
 WORK = CARD % "{at: 9000, fault: slow, gpu: a.4}" + "workload: {units: 20, size: 600}\n"
-FAULTS = ("dead, gpu: a.3", "hang, gpu: a.0", "skip_count, gpu: a.2", "link_cut, link: a.1-a.2", "babble, gpu: a.5")
+STRUCK = (
+    *("fault: dead, gpu: a.3", "fault: hang, gpu: a.0", "fault: skip_count, gpu: a.2", "fault: babble, gpu: a.5"),
+    *("fault: link_cut, link: a.1-a.2", "lend: a.3", "lend: [a.0, a.2]"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,18 +44,18 @@ def assert_replays(path: Path) -> None:
 
 
 @settings(unhurried, max_examples=12)
-@given(cycle=st.integers(0, 39_000), what=st.sampled_from(FAULTS))
-def test_a_branch_is_the_run_whose_file_has_the_fault(
+@given(cycle=st.integers(0, 39_000), what=st.sampled_from(STRUCK))
+def test_a_branch_is_the_run_whose_file_has_the_event(
     trunk: Path, tmp_path_factory: pytest.TempPathFactory, cycle: int, what: str
 ) -> None:
     folder = tmp_path_factory.mktemp("branch")
     with DebugSession(trunk, cells_library()) as session:
         session.go(cycle)
         at = 0 if session.here is None else session.cycle + 1
-        session.inject(f"{{fault: {what}}}")
+        session.inject(f"{{{what}}}")
         session.branch(folder / "branch")
-    timeline = sorted([(9000, "slow, gpu: a.4"), (at, what)], key=lambda event: event[0])
-    events = ", ".join(f"{{at: {at}, fault: {what}}}" for at, what in timeline)
+    timeline = sorted([(9000, "fault: slow, gpu: a.4"), (at, what)], key=lambda event: event[0])
+    events = ", ".join(f"{{at: {at}, {what}}}" for at, what in timeline)
     text = CARD % events + "workload: {units: 20, size: 600}\n"
     with Recording(recorded(folder / "whole", text)) as whole, Recording(folder / "branch") as branch:
         assert first_difference(whole, branch) is None
@@ -131,6 +134,7 @@ def test_changes_of_a_moment_that_was_left_are_forgotten(trunk: Path, tmp_path: 
         ("inject {fault: dead, gpu: a.3, at: 5}", "found 'at'; the event strikes next, and has no cycle"),
         ("inject {fault: ded, gpu: a.3}", "ded"),
         ("inject {clear: dead, gpu: a.3}", "dead is not active at a.3 in cycle 0; set it first"),
+        ("inject {take_back: a.3}", "a.3 is not lent in cycle 0; lend it first"),
         ("inject {clear: dead, gpu: a.9}", "a.9"),
         ("inject {fault: line_cut, card: a}", "found 'line_cut'; a management line has no part in a branch"),
         ("set a.9 weight 1", "found GPU 'a.9'; there are a.0 .. a.5"),

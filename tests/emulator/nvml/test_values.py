@@ -119,6 +119,20 @@ def test_a_run_is_the_same_whether_it_is_asked_about_or_not() -> None:
     assert end(True) == end(False)
 
 
+def test_a_lent_gpu_is_not_shown() -> None:
+    wired = SHARED.replace("gpus: 4", "gpus: 4, host_links: [3, 0]")
+    text = f"{wired}timeline: [{{at: 20000, lend: a.0}}, {{at: 120000, take_back: a.0}}]\n"
+    with asked(text) as it:
+        it.until_sampled()
+        for cycle, gpus in ((119_999, ["a.1", "a.2", "a.3"]), (300_000, ["a.0", "a.1", "a.2", "a.3"])):
+            it.server.run_to(cycle)
+            assert it.values(NvmlTopic.COUNT, 0) == (len(gpus),)
+            found = [it.told(NvmlTopic.BY_INDEX, number=index).number for index in range(len(gpus))]
+            assert [str(it.server.wiring.gpu_of(cell)) for cell in found] == gpus
+            assert it.told(NvmlTopic.BY_INDEX, number=len(gpus)).status is Status.INVALID_ARGUMENT
+            assert (it.told(NvmlTopic.GPU, 0).status is Status.SUCCESS) == ("a.0" in gpus)
+
+
 def test_a_gpu_that_the_cpu_has_not_counted_is_lost() -> None:
     text = f"{SHARED}timeline:\n  - at: 20000\n    fault: dead\n    gpu: a.1\n"
     with asked(text) as it:

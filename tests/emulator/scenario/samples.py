@@ -129,6 +129,10 @@ def timelines(draw: st.DrawFn, server: Document) -> list[Document]:
         if fault.counted and draw(st.booleans()):
             begin["count"] = draw(st.integers(1, 9))
         events[kind, target] = [begin, end] if draw(st.booleans()) else [begin]
+    for gpu in draw(st.lists(st.sampled_from(places["GPU"]), unique=True, max_size=2)):
+        at = draw(st.integers(0, 10**6))
+        lend, back = {"at": at, "lend": gpu}, {"at": at + draw(st.integers(1, 10**6)), "take_back": gpu}
+        events["lent", gpu] = [lend, back] if draw(st.booleans()) else [lend]
     lines = [event for name in server["cards"] for kind in LINE_FAULTS for event in draw(line_events(name, kind))]
     return draw(st.permutations([*(event for pair in events.values() for event in pair), *lines]))
 
@@ -164,6 +168,7 @@ def expectations(draw: st.DrawFn, server: Document) -> Document:
         "break": {card: draw(st.sampled_from([None, f"{card}.{gpus - 1}-{card}.0", f"{card}.0-{card}.{gpus - 1}"]))},
         "stranded": {card: draw(indices)},
         "isolated": {card: draw(indices)},
+        "lent": {card: draw(indices)},
         "reachable": {card: draw(st.booleans())},
         "work": {"duplicated": draw(st.integers(0, 10))},
         "truth": draw(st.lists(st.sampled_from(sorted(server["cards"])), unique=True, min_size=1)),

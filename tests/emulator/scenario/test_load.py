@@ -349,6 +349,7 @@ def test_expectations_of_elections_hold_typed_checks() -> None:
         ("epoch: {a: 2}", "epoch of card a is 2"),
         ("stranded: {a: [4, 3]}", "stranded GPUs of card a are [3, 4]"),
         ("isolated: {a: []}", "isolated GPUs of card a are []"),
+        ("lent: {a: [3]}", "lent GPUs of card a are [3]"),
         ("break: {a: null}", "break of card a is none"),
         ("break: {a: a.0-a.7}", "break of card a is a.0-a.7"),
         ("work: {completed: 0, lost: 0}", "work units: 0 completed, 0 lost"),

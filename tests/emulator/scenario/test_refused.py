@@ -348,6 +348,16 @@ WRONG = [
         EVENTS + "  - {at: 5, fault: link_cut, link: a.1-a.2}\n  - {at: 5, fault: §link_cut, link: a.2-a.1}",
         "link_cut is active at a.1-a.2 since cycle 5",
     ),
+    (EVENTS + "  - {at: 5, §take_back: a.1}", "timeline[0].take_back: a.1 is not lent at cycle 5; lend it first"),
+    (
+        EVENTS + "  - {at: 5, lend: a.1}\n  - {at: 6, §lend: a.1}",
+        "a.1 is lent since cycle 5 (line 7); take it back first",
+    ),
+    (EVENTS + "  - {at: 5, lend: [a.1, §a.1]}", "timeline[0].lend[1]: a.1 stands here twice; each may once"),
+    (EVENTS + "  - {at: 5, lend: a.1, §fault: dead}", "key 'fault' beside 'lend'; allowed is exactly one of fault"),
+    (EVENTS + "  - {at: 5, lend: a.1, §gpu: a.1}", "'lend' takes no gpu; it names its GPU itself"),
+    (EVENTS + "  - {at: 5, lend: §c.1}", "unknown card 'c'"),
+    (EVENTS + "  - {at: 5, lend: §a.8}", "unknown GPU 'a.8'; card a has a.0 .. a.7"),
     # Expectations.
     (EXPECT + "§{count: {a: 1}}", "none of the keys that say which; allowed is exactly one of at, by, end"),
     (EXPECT + "{end: true, §at: 1, count: {a: 1}}", "key 'at' beside 'end'"),

@@ -150,7 +150,7 @@ class World:
         self.census = (dice.randrange(100, 900), dice.randrange(50, 100), dice.choice((1, 1, 3)), dice.random() < 0.8)
         self.trouble = dice.choice((0, 0.02, 0.1, 0.3))
         self.cut: set[Place] = set()
-        self.grantor = Grantor(Role.ENTRY, self._lease(self.entry), self.entry.guard, discriminator=0xFFFF0001)
+        self.grantor = Grantor(Role.ENTRY, self._lease(self.entry), self.entry.guard)
         self.holds: tuple[Place, int] | None = None  # the lease of the entry role: who, epoch
         self.granted: set[tuple[str, int]] = set()
         places = {(0, gpu) for gpu in (*self.hosts, *self.leaders)} | {(1, gpu) for gpu in self.wardens}

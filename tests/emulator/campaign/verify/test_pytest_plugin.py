@@ -29,6 +29,18 @@ def test_it_is_driven(ringhil):
     assert server.count("a") == 8
     assert server.now > 20_000
 
+def test_gpus_are_lent(ringhil):
+    server = ringhil(SERVER)
+    server.run_to(8000)
+    server.lend("a.3")
+    server.run(8000)
+    assert (server.lent("a"), server.count("a"), server.isolated("a")) == ([3], 7, [])
+    with pytest.raises(ValueError, match="a.3 is lent since cycle 8000"):
+        server.lend("a.3")
+    server.take_back("a.3")
+    server.finish()
+    assert (server.lent("a"), server.count("a")) == ([], 8)
+
 def test_mistakes_are_refused(ringhil):
     server = ringhil(SERVER + "\\n")
     server.run(100)
@@ -168,7 +180,7 @@ def test_with_xdist_and_cocotb(pytester: pytest.Pytester, options: list[str]) ->
     write(pytester, test_good=GOOD, test_sweep=SWEEP, sweep=SWEEP)
     (pytester.path / "test_driven.py").write_text(textwrap.dedent(DRIVEN))
     result = pytester.runpytest_subprocess(*options, "-W", "error::pytest.PytestWarning")
-    assert result.parseoutcomes() == {"passed": 3 + 5, "failed": 4 + 1}
+    assert result.parseoutcomes() == {"passed": 3 + 6, "failed": 4 + 1}
     text = result.stdout.str()
     assert "expected at the end: count of card a is 8; found card a: count 7" in text
     (left,) = Path(text.split("replay: ringhil run ")[1].split()[0]).parent.glob("scenario-*.yaml")

@@ -11,7 +11,7 @@ from ringhil.emulator.events.hardware import FromFirmware
 from ringhil.emulator.host.contexts.command import Command
 from ringhil.emulator.host.contexts.outside import OutsideClient
 from ringhil.emulator.host.work import segments
-from ringhil.emulator.scenario import loads
+from ringhil.emulator.scenario import GpuRef, loads
 from ringhil.emulator.serial.port.managed_card import ManagedCard, NotDone
 from ringhil.emulator.server import LiveServer
 from ringhil.protocol import codec
@@ -109,6 +109,18 @@ def test_other_frames_of_the_data_channel_are_refused(
     with pytest.raises(NotDone, match=re.escape(words)) as refused:
         card.carry_out(m.SendRequest(1, gpu, port.code, sent), lambda answer: pytest.fail(f"{answer}"), OutsideClient())
     assert refused.value.why is why
+
+
+def test_a_gpu_that_is_lent_takes_no_commands_and_no_fault_is_told(begun: tuple[LiveServer, ManagedCard]) -> None:
+    server, card = begun
+    told = list[m.Message]()
+    card.followers.append(lambda kinds, event: told.append(event))
+    server.lend(GpuRef("a", 3))
+    server.run_to(9000)
+    with pytest.raises(NotDone, match=r"^GPU 3 is lent to a virtual machine$") as refused:
+        card.carry_out(m.SendRequest(1, 0, Port.CPU.code, frame()), told.append, OutsideClient())
+    assert refused.value.why is Refusal.CANNOT
+    assert not [event for event in told if isinstance(event, m.FaultEvent)]
 
 
 FAULTY = """

@@ -1,0 +1,170 @@
+"""`ringhil lend serve`: an emulated server whose GPUs are lent by a request API."""
+
+import json
+import os
+import re
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.errors import RinghilError, printable
+from ringhil.emulator.front.cli import paced
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import GivenPath, Seconds
+from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.judge.run import Run
+from ringhil.emulator.lending.attachment import LendableGpu
+from ringhil.emulator.lending.document import NAME
+from ringhil.emulator.lending.loans import IdleTimes
+from ringhil.emulator.lending.sim import SimAttachment
+from ringhil.emulator.lending.sim_gpus import cycle_of, sim_gpus
+from ringhil.emulator.lending.tokens import LEAST, MOST, new_token
+from ringhil.emulator.scenario import load
+
+_WATT = 0.1  # of a unit of power in a file
+
+
+@click.command("serve")
+@click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
+@click.option(
+    "--attachment",
+    type=click.Choice(["sim"]),
+    required=True,
+    help="How GPUs get to guests: sim, a model of guests and bus.",
+)
+@click.option(
+    "--listen", "where", default="127.0.0.1:0", metavar="HOST:PORT", help="Where guests ask; port 0: a free one."
+)
+@click.option(
+    "--database", default="sqlite:///lending.db", show_default=True, metavar="URL", help="Where loans are written down."
+)
+@click.option(
+    "--period", type=Seconds(0), default=3600.0, show_default=True, help="Seconds between two looks for idle GPUs."
+)
+@click.option("--grace", type=Seconds(0), default=1200.0, show_default=True, help="Seconds until the second look.")
+@paced.option
+@click.option("--map", "maps", multiple=True, metavar="NAME=GPU,...", help="Name GPUs that serve one purpose.")
+@click.option("--group", "groups", multiple=True, metavar="GPU,...", help="These share an IOMMU group; with sim.")
+@click.option(
+    "--work",
+    type=Seconds(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds that a guest computes when it has its GPU; with sim.",
+)
+@click.option(
+    "--token-file", type=GivenPath(), help="Read the operator's token from this file, or write a new one to it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print where it listens as one JSON document.")
+def serve(
+    file: Path,
+    attachment: str,
+    where: str,
+    database: str,
+    period: float,
+    grace: float,
+    clock: int | None,
+    maps: tuple[str, ...],
+    groups: tuple[str, ...],
+    work: float,
+    token_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Emulate a server, and lend its GPUs to guests that ask for them, until SIGINT or SIGTERM.
+
+    Times are seconds of the run's own clock: by --clock, or what a cycle stands for in the file.
+    """
+    ended = False
+
+    def end(number: int, frame: object) -> None:
+        nonlocal ended
+        ended = True
+
+    with ExitStack() as stack, explained():
+        from ringhil.emulator.lending.database import open_database
+        from ringhil.emulator.lending.journal import LoanJournal
+        from ringhil.emulator.lending.serving import LendServing
+
+        scenario = load(file)
+        cycle = cycle_of(scenario) if clock is None else 1 / clock
+        gpus = sim_gpus(scenario, [tuple(text.split(",")) for text in groups])
+        mappings = _mappings(maps, gpus)
+        token = new_token() if token_file is None else _token(token_file)
+        found = stack.enter_context(open_database(database))
+        with building():
+            library = cells_library()
+        run = Run(scenario, library)
+        stack.callback(run.close)
+        stack.callback(run.server.close_work)
+        watts = _WATT * max((power.run_power for _, power in scenario.server.power), default=0)
+        sim = SimAttachment(gpus, lambda: run.kernel.now, work=round(work / cycle), watts=watts, cycle=cycle)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)
+        run.start()
+        serving = stack.enter_context(
+            LendServing(
+                run,
+                LoanJournal(found),
+                sim,
+                IdleTimes(max(1, round(period / cycle)), max(1, round(grace / cycle))),
+                where=where,
+                token=token,
+                cycle=cycle,
+                clock=clock,
+                mappings=mappings,
+            )
+        )
+        if not serving.web.loopback:
+            click.echo("ringhil: --listen: others on the network can read what is asked, and tokens with it", err=True)
+        if as_json:
+            click.echo(json.dumps({"ready": True, "url": serving.web.url, "token": token}))
+        else:
+            click.echo(f"export RINGHIL_LEND_URL={serving.web.url}")
+            click.echo(f"export RINGHIL_LEND_TOKEN={token}")
+        lag = paced.Lag(clock, as_json=as_json)
+
+        def over() -> bool:
+            lag.tell(serving.behind)
+            return ended
+
+        serving.serve(over)
+
+
+def _mappings(texts: tuple[str, ...], gpus: list[LendableGpu]) -> dict[str, frozenset[str]]:
+    """Raises RinghilError."""
+    there = {gpu.name for gpu in gpus}
+    found: dict[str, frozenset[str]] = {}
+    for text in texts:
+        name, _, given = text.partition("=")
+        names = frozenset(given.split(","))
+        if not re.fullmatch(NAME, name) or not given or name in found:
+            raise RinghilError(f"--map: found {printable(text[:80])!r}; allowed is NAME=GPU,... and each NAME once")
+        if not names <= there:
+            wrong = min(names - there)
+            raise RinghilError(f"--map: {name}: found {printable(wrong[:40])!r}; there are {', '.join(sorted(there))}")
+        found[name] = names
+    return found
+
+
+def _token(file: Path) -> str:
+    """Raises RinghilError."""
+    try:
+        try:
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            with file.open("rb") as opened:
+                text = opened.read(MOST + 2).decode("ascii", "replace").strip()
+        else:
+            text = new_token()
+            with os.fdopen(descriptor, "w") as opened_new:
+                opened_new.write(text + "\n")
+    except OSError as error:
+        raise RinghilError(f"--token-file: {file}: {error.strerror or error}") from None
+    if not re.fullmatch(rf"[A-Za-z0-9_-]{{{LEAST},{MOST}}}", text):
+        raise RinghilError(
+            f"--token-file: {file}: allowed are {LEAST} to {MOST} letters, digits, '_' and '-' on one line"
+        )
+    return text

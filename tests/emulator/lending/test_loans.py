@@ -1,0 +1,232 @@
+"""Loans: nothing is bound twice, nothing is lost, whatever fails when (V4-V8)."""
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ringhil.emulator.lending.attachment import GuestState
+from ringhil.emulator.lending.loan import Loan, LoanState, LoanStep
+from ringhil.emulator.lending.loans import LoanRefused, LoanWish
+
+from .world import GPUS, IDLE, NODES, STEP, World
+
+_QUICK = 20
+
+
+def _sequence(folder: Path, seed: int) -> World:
+    """Requests, releases, and faults of GPU, guest, server and database, at random."""
+    dice = random.Random(seed)
+    world = World(folder, dice.choice([GPUS, ("0", "0", "2", "3"), ("0", "1", "1", "1")]))
+    ops: list[Callable[[], object]] = [
+        lambda: world.request(dice.choice(NODES)),
+        lambda: world.request(dice.choice(NODES), gpu=dice.choice(GPUS)),
+        lambda: [world.release(loan.id) for loan in world.loans.opened() if dice.random() < 0.4],
+        lambda: world.compute(dice.choice(GPUS), dice.randrange(1, 60_000)),
+        lambda: world.crash_soon(dice.randrange(1, 8), late=dice.random() < 0.5),
+        lambda: world.restart_loans(),
+        lambda: world.restart_host(),
+        lambda: guest(dice.choice(list(GuestState))),
+        lambda: guest(GuestState.UP),
+        lambda: fail(dice.choice(GPUS)),
+        lambda: world.sim.mend(dice.choice(GPUS)),
+        lambda: world.host.failed.add(dice.choice(GPUS)),
+        lambda: world.host.failed.clear(),
+        lambda: world.host.contexts.update({dice.choice(GPUS): ("bert",)}),
+        lambda: world.host.contexts.clear(),
+        lambda: setattr(world.journal, "away", dice.random() < 0.5),
+        lambda: world.turn(dice.randrange(1, 100)),
+    ]
+
+    def guest(state: GuestState) -> None:
+        node = dice.choice(NODES)
+        if state is not GuestState.UP:
+            world.stops([gpu for gpu, holder in world.sim.held().items() if holder == node])
+        world.sim.says(node, state)
+
+    def fail(gpu: str) -> None:
+        world.stops([gpu])
+        world.sim.fail(gpu)
+
+    for _ in range(40):
+        dice.choice(ops)()
+        world.turn(dice.randrange(1, 12))
+    world.host.contexts.clear()
+    if dice.random() < 0.5:
+        for loan in world.loans.opened():
+            world.release(loan.id)
+    world.all_comes_back()
+    return world
+
+
+def test_random_troubles_lose_no_gpu_and_lend_none_twice(tmp_path: Path) -> None:
+    for seed in range(_QUICK):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        _sequence(folder, seed).database.close()
+
+
+@pytest.mark.slow(part="loans")
+@pytest.mark.parametrize("first", range(_QUICK, 1000, 98))
+def test_more_random_troubles_lose_no_gpu_and_lend_none_twice(tmp_path: Path, first: int) -> None:
+    for seed in range(first, first + 98):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        _sequence(folder, seed).database.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.database.close()
+
+
+def _lent(world: World, node: str = NODES[0], **wish: object) -> Loan:
+    loan = world.request(node, **wish)
+    assert loan is not None
+    world.turn(8)
+    assert world.loans.loan(loan.id).state is LoanState.IN_GUEST
+    return world.loans.loan(loan.id)
+
+
+@pytest.mark.parametrize(("late", "host_too"), [(False, False), (True, True)])
+def test_a_crash_at_any_write_of_the_journal_is_finished_or_undone(tmp_path: Path, late: bool, host_too: bool) -> None:
+    """The process, or the whole machine, is gone just before something is written down, or just after."""
+    write, crashed = 0, True
+    while crashed:
+        write += 1
+        folder = tmp_path / str(write)
+        folder.mkdir()
+        world = World(folder)
+        world.crash_soon(write, late=late)
+        restart = world.restart_host if host_too else world.restart_loans
+        world.restart_crashed = restart
+        world.request(NODES[0])
+        world.turn(6)
+        for loan in world.loans.opened():
+            world.release(loan.id)
+        world.turn(12)
+        crashed = world.crashes > 0
+        world.all_comes_back()
+        assert write < 100
+        world.database.close()
+    assert write > 16
+
+
+def test_a_guest_that_restarts_gets_the_same_gpu(world: World) -> None:
+    loan, other = _lent(world), _lent(world, NODES[1])
+    world.sim.says(NODES[0], GuestState.DOWN)
+    world.turn(30)
+    assert set(world.sim.held()) == set(other.gpus)
+    assert world.loans.loan(loan.id).state is LoanState.IN_GUEST
+    world.sim.says(NODES[0], GuestState.UP)
+    world.turn(30)
+    assert world.sim.held()[loan.gpus[0]] == NODES[0]
+
+
+def test_a_host_that_restarts_finds_out_what_guests_hold(world: World) -> None:
+    """Also what nobody has written down: that is taken back, and scrubbed."""
+    loan = _lent(world)
+    stray = next(gpu for gpu in GPUS if gpu not in loan.gpus)
+    world.sim.bind(stray)
+    world.pass_time(2)
+    world.sim.bind(stray)
+    world.sim.attach(stray, NODES[3])
+    world.pass_time(2)
+    assert world.sim.attach(stray, NODES[3])
+    world.sim.write(NODES[3], stray, 0, b"secret")
+    world.restart_loans()
+    found = world.loans.of(stray)
+    assert found is not None
+    assert (found.node, found.released) == (NODES[3], True)
+    for _ in range(40):
+        world.pass_time(1)
+        world.loans.turn()
+    assert world.loans.of(stray) is None
+    assert world.sim.held() == {loan.gpus[0]: NODES[0]}
+    assert not world.sim.dirty(stray)
+
+
+def test_a_gpu_with_contexts_is_not_lent_and_its_holders_are_named(world: World) -> None:
+    world.host.contexts = {gpu: (f"app-{gpu}", "nn") for gpu in GPUS}
+    with pytest.raises(LoanRefused) as refused:
+        world.loans.request(LoanWish(NODES[0], "training", gpu="a.2"))
+    assert "a.2: app-a.2, nn" in str(refused.value)
+    assert refused.value.holders == {"a.2": ("app-a.2", "nn")}
+    del world.host.contexts["a.1"]
+    assert _lent(world).gpus == ("a.1",)
+
+
+def test_contexts_that_come_while_it_drains_undo_the_loan(world: World) -> None:
+    loan = world.request(NODES[0])
+    assert loan is not None
+    world.host.contexts = {loan.gpus[0]: ("late",)}
+    world.turn(20)
+    over = world.loans.loan(loan.id)
+    assert not over.open
+    assert over.bound is None
+    assert world.host.state[loan.gpus[0]] == "here"
+
+
+def test_nothing_free_says_when_something_may_be(world: World) -> None:
+    for node in NODES:
+        _lent(world, node)
+    with pytest.raises(LoanRefused) as refused:
+        world.loans.request(LoanWish("i-00000099", "training"))
+    assert refused.value.cycles is not None
+    told, since = refused.value.cycles, world.loans.now
+    while (free := world.loans.idle(GPUS[0])) != "free" or world.loans.of(GPUS[0]) is not None:
+        assert free in ("away", "free")
+        world.turn()
+        assert world.loans.now - since <= told + 20 * STEP
+
+
+def test_a_guest_that_asks_twice_has_one_loan(world: World) -> None:
+    loan = _lent(world)
+    again, new = world.loans.request(LoanWish(NODES[0], "inference"))
+    assert (again.id, new) == (loan.id, False)
+
+
+def test_an_idle_gpu_is_looked_at_twice(world: World) -> None:
+    """It computes between the first look and the second: it stays, and is taken back later."""
+    loan = _lent(world)
+    world.turn(IDLE.period // STEP)
+    assert world.loans.loan(loan.id).grace
+    world.compute(loan.gpus[0], 1000)
+    world.turn(IDLE.grace // STEP + 1)
+    assert not world.loans.loan(loan.id).released
+    world.turn((IDLE.period + IDLE.grace) // STEP + 20)
+    assert world.loans.loan(loan.id).reason == "idle"
+    assert world.loans.loan(loan.id).busy == 1000
+
+
+def test_each_step_is_written_down_before_and_after(world: World) -> None:
+    loan = _lent(world)
+    world.release(loan.id)
+    world.turn(20)
+    steps = [(step, did) for _, step, did in world.journal.steps(loan.id)]
+    assert steps == [(str(step), did) for step in LoanStep for did in ("begun", "done")]
+    assert [cycle for cycle, _, _ in world.journal.steps(loan.id)] == sorted(
+        cycle for cycle, _, _ in world.journal.steps(loan.id)
+    )
+
+
+@pytest.mark.parametrize("groups", [("0", "0", "2", "3"), ("0", "1", "1", "1")])
+def test_a_whole_iommu_group_is_lent_or_none_of_it(tmp_path: Path, groups: tuple[str, ...]) -> None:
+    world = World(tmp_path, groups)
+    together = tuple(gpu for gpu, group in zip(GPUS, groups, strict=True) if groups.count(group) > 1)
+    world.host.contexts = {together[-1]: ("bert",)}
+    assert world.request(NODES[0], gpu=together[0]) is None
+    world.host.contexts = {}
+    assert _lent(world, gpu=together[0]).gpus == together
+    world.database.close()
+
+
+def test_a_mapping_lends_the_gpus_of_its_name_only(world: World) -> None:
+    world.loans.mappings = {"video": frozenset({"a.2"})}
+    assert _lent(world, mapping="video").gpus == ("a.2",)
+    assert world.request(NODES[1], mapping="video") is None
+    with pytest.raises(LoanRefused, match="there are: video"):
+        world.loans.request(LoanWish(NODES[1], "training", mapping="audio"))
