@@ -24,6 +24,7 @@ MOST_KINDS = 64
 MOST_GPUS = 1024
 MOST_BYTES = 8 << 20  # of a model
 CHOICES = ("least-used", "round-robin")
+LEARNED_CHOICE = "learned"
 NOT_FOR = (
     "kinds of work and GPUs that its history doesn't have: there least-used chooses",
     "saying what a loan will use, or what it costs: it only tells which GPU takes less than another",

@@ -21,6 +21,7 @@ import numpy as np
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.lending.choice import (
     CHOICES,
+    LEARNED_CHOICE,
     MOST_GPUS,
     MOST_KINDS,
     Goal,
@@ -29,6 +30,7 @@ from ringhil.emulator.lending.choice import (
     KindModel,
     LearnedChoice,
     LoanModel,
+    ModelError,
     choice_of,
 )
 from ringhil.emulator.lending.database import LendingDatabase
@@ -111,6 +113,16 @@ def keep_model(database: LendingDatabase, model: LoanModel) -> None:
     with database.begin() as connection:
         connection.execute(MODELS.delete())
         connection.execute(MODELS.insert().values(number=1, document=model.model_dump_json()))
+
+
+def kept_choice(database: LendingDatabase, name: str) -> GpuChoice:
+    """One of CHOICES, or by the model that is kept. Raises ModelError, LendingDatabaseError."""
+    if name != LEARNED_CHOICE:
+        return choice_of(name)
+    model = kept_model(database)
+    if model is None:
+        raise ModelError(f"{database.name}: found no model; ringhil lend train makes one")
+    return LearnedChoice(model)
 
 
 def kept_model(database: LendingDatabase) -> LoanModel | None:

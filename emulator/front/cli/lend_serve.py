@@ -17,6 +17,7 @@ from ringhil.emulator.front.cli.options import GivenPath, Seconds
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import LendableGpu
+from ringhil.emulator.lending.choice import CHOICES, LEARNED_CHOICE
 from ringhil.emulator.lending.document import NAME
 from ringhil.emulator.lending.loans import IdleTimes
 from ringhil.emulator.lending.sim import SimAttachment
@@ -56,6 +57,17 @@ _WATT = 0.1  # of a unit of power in a file
     help="Seconds that a guest computes when it has its GPU; with sim.",
 )
 @click.option(
+    "--choice",
+    type=click.Choice([*CHOICES, LEARNED_CHOICE]),
+    default=CHOICES[0],
+    show_default=True,
+    help="Which of several GPUs gets a loan; learned: by the model that ringhil lend train has kept.",
+)
+@click.option(
+    "--sample", type=Seconds(0), default=1.0, show_default=True, help="Seconds between two samples of all meters."
+)
+@click.option("--keep", type=Seconds(0), default=604800.0, show_default=True, help="Seconds that samples are kept for.")
+@click.option(
     "--token-file", type=GivenPath(), help="Read the operator's token from this file, or write a new one to it."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print where it listens as one JSON document.")
@@ -70,6 +82,9 @@ def serve(
     maps: tuple[str, ...],
     groups: tuple[str, ...],
     work: float,
+    choice: str,
+    sample: float,
+    keep: float,
     token_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -86,7 +101,10 @@ def serve(
     with ExitStack() as stack, explained():
         from ringhil.emulator.lending.database import open_database
         from ringhil.emulator.lending.journal import LoanJournal
+        from ringhil.emulator.lending.keeping import UsageKeeper
+        from ringhil.emulator.lending.learning import kept_choice
         from ringhil.emulator.lending.serving import LendServing
+        from ringhil.emulator.lending.usage import UsageLog
 
         scenario = load(file)
         cycle = cycle_of(scenario) if clock is None else 1 / clock
@@ -94,6 +112,8 @@ def serve(
         mappings = _mappings(maps, gpus)
         token = new_token() if token_file is None else _token(token_file)
         found = stack.enter_context(open_database(database))
+        chooses = kept_choice(found, choice)
+        log = stack.enter_context(UsageLog(found, keep=keep))
         with building():
             library = cells_library()
         run = Run(scenario, library)
@@ -104,6 +124,9 @@ def serve(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
         run.start()
+        keeper = UsageKeeper(log, run.server, sim, chooses, period=sample, cycle=cycle)
+        stack.callback(keeper.close)
+        log.start()
         serving = stack.enter_context(
             LendServing(
                 run,
@@ -115,6 +138,7 @@ def serve(
                 cycle=cycle,
                 clock=clock,
                 mappings=mappings,
+                usage=keeper,
             )
         )
         if not serving.web.loopback:
