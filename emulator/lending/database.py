@@ -19,7 +19,6 @@ from ringhil.emulator.errors import RinghilError, printable
 
 SCHEMA = 1
 PATIENCE = 5.0  # seconds that a statement waits for other writers, and a server's answer
-_ATTEMPTS = 4  # at making tables: one for each step at which another process may have been first
 _MOST = 200  # characters of a driver's words
 _MOST_URL = 2000
 _ALLOWED = "sqlite:///FILE, mariadb+pymysql://USER:PASSWORD@HOST/NAME or postgresql+psycopg://USER:PASSWORD@HOST/NAME"
@@ -31,8 +30,20 @@ class LendingDatabaseError(RinghilError, OSError):
 
 
 try:
-    from sqlalchemy import Column, Connection, Engine, Integer, MetaData, String, Table, create_engine, event, select
-    from sqlalchemy.dialects.mysql import VARCHAR
+    from sqlalchemy import (
+        Column,
+        Connection,
+        Engine,
+        Integer,
+        MetaData,
+        String,
+        Table,
+        Text,
+        create_engine,
+        event,
+        select,
+    )
+    from sqlalchemy.dialects.mysql import MEDIUMTEXT, VARCHAR
     from sqlalchemy.engine import URL, make_url
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 except ImportError:
@@ -44,6 +55,7 @@ METADATA = MetaData()
 NAME_LENGTH = 64
 # For columns: a name as it is. MariaDB would take `a.3` and `A.3` for one.
 NAME = String(NAME_LENGTH).with_variant(VARCHAR(NAME_LENGTH, collation="utf8mb4_bin"), "mysql", "mariadb")
+DOCUMENT = Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb")  # up to 16 MB
 _SCHEMA = Table("lending_schema", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
 
 
@@ -83,11 +95,12 @@ class LendingDatabase:
 
     def prepare(self, *, make: bool) -> None:
         """Checks the schema; `make`: and makes what isn't there. Raises LendingDatabaseError."""
-        for left in range(_ATTEMPTS if make else 1, 0, -1):
+        # Another process may be first with each of them.
+        for left in range(len(METADATA.tables) + 2 if make else 1, 0, -1):
             try:
                 self._prepare(make)
                 return
-            except LendingDatabaseError:  # another process may make the same at this moment
+            except LendingDatabaseError:
                 if left == 1 or not self._answers():
                     raise
 

@@ -24,7 +24,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from ringhil.emulator.errors import printable
-from ringhil.emulator.lending.database import METADATA, NAME, NAME_LENGTH, LendingDatabase, LendingDatabaseError
+from ringhil.emulator.lending.database import (
+    DOCUMENT,
+    METADATA,
+    NAME,
+    NAME_LENGTH,
+    LendingDatabase,
+    LendingDatabaseError,
+)
 
 # isort: split
 from sqlalchemy import (
@@ -89,7 +96,7 @@ MODELS = Table(
     "usage_models",
     METADATA,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("document", Text(1 << 24), nullable=False),
+    Column("document", DOCUMENT, nullable=False),
 )
 
 
