@@ -7,7 +7,7 @@ from functools import partial
 from ringhil.emulator.lending.attachment import Attachment
 from ringhil.emulator.lending.choice import GpuChoice
 from ringhil.emulator.lending.loan import LoanState
-from ringhil.emulator.lending.loans import GpuGroup, Loans, LoanWish
+from ringhil.emulator.lending.loans import GpuGroup, GpuLoans, LoanWish
 from ringhil.emulator.lending.usage import LoanUsage, MeterReading, UsageLog
 from ringhil.emulator.nvml.meters import busy, has_meter, units_of
 from ringhil.emulator.scenario import GpuRef
@@ -53,7 +53,7 @@ class UsageKeeper:
         self._among[wish.node] = tuple(by_name)
         return by_name[self._choice.choose(wish.kind, wish.size, [*by_name], used)]
 
-    def turn(self, loans: Loans) -> None:
+    def turn(self, loans: GpuLoans) -> None:
         """Notes what is to be noted now: loans that guests have got or given back, and all meters when it is time."""
         now = self._server.kernel.now
         there = {str(loan.id): loan for loan in loans.opened() if loan.state is LoanState.IN_GUEST}

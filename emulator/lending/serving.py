@@ -9,7 +9,7 @@ from ringhil.emulator.lending.attachment import Attachment
 from ringhil.emulator.lending.desk import LoanDesk
 from ringhil.emulator.lending.journal import LoanJournal
 from ringhil.emulator.lending.keeping import UsageKeeper
-from ringhil.emulator.lending.loans import IdleTimes, Loans
+from ringhil.emulator.lending.loans import GpuLoans, IdleTimes
 from ringhil.emulator.lending.office import LoanOffice
 from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.run_host import RunHost
@@ -51,7 +51,7 @@ class LendServing:
             self._count()
             host = RunHost(run.server)
             choose = usage.choose if usage is not None else None
-            self.loans = Loans(journal, attachment, host, idle, choose=choose, mappings=mappings)
+            self.loans = GpuLoans(journal, attachment, host, idle, choose=choose, mappings=mappings)
             self._usage = usage
             self._office = LoanOffice(self.loans, cycle)
             self._app = application(self._office, self._desk, token, rate or RequestRate())

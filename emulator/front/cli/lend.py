@@ -8,6 +8,7 @@ import click
 
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.lend_client import list_, release, request, token, watch
 from ringhil.emulator.front.cli.lend_serve import serve
 from ringhil.emulator.front.cli.lend_usage import train, usage
 from ringhil.emulator.front.cli.options import json_option
@@ -22,9 +23,8 @@ def command() -> None:
     """Lend a whole GPU to a virtual machine."""
 
 
-command.add_command(serve)
-command.add_command(train)
-command.add_command(usage)
+for _each in (serve, request, release, list_, watch, token, train, usage):
+    command.add_command(_each)
 
 
 @command.command("preflight")

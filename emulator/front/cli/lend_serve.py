@@ -119,7 +119,7 @@ def serve(
         run = Run(scenario, library)
         stack.callback(run.close)
         stack.callback(run.server.close_work)
-        watts = _WATT * max((power.run_power for _, power in scenario.server.power), default=0)
+        watts = {kind: _WATT * power.run_power for kind, power in scenario.server.power}
         sim = SimAttachment(gpus, lambda: run.kernel.now, work=round(work / cycle), watts=watts, cycle=cycle)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)

@@ -7,7 +7,7 @@ from ringhil.emulator.lending.choice import LeastUsed
 from ringhil.emulator.lending.database import open_database
 from ringhil.emulator.lending.journal import LoanJournal
 from ringhil.emulator.lending.keeping import UsageKeeper
-from ringhil.emulator.lending.loans import IdleTimes, Loans, LoanWish
+from ringhil.emulator.lending.loans import GpuLoans, IdleTimes, LoanWish
 from ringhil.emulator.lending.run_host import RunHost
 from ringhil.emulator.lending.sim import SimAttachment
 from ringhil.emulator.lending.sim_gpus import sim_gpus
@@ -39,12 +39,12 @@ class _Served:
         with open_database(url) as database, UsageLog(database) as log:
             self.server.start()
             keeper = UsageKeeper(log, self.server, self.sim, LeastUsed(), period=period, cycle=_CYCLE)
-            loans: Loans | None = None
+            loans: GpuLoans | None = None
             for cycle in range(_STEP, _END + 1, _STEP):
                 self.server.run_to(cycle)
                 if loans is None and all(card.known for card in self.server.cpu.cards):
                     idle = IdleTimes(1 << 30, 1 << 30)
-                    loans = Loans(LoanJournal(database), self.sim, RunHost(self.server), idle, choose=keeper.choose)
+                    loans = GpuLoans(LoanJournal(database), self.sim, RunHost(self.server), idle, choose=keeper.choose)
                 if loans is None:
                     continue
                 if cycle in (10_000, 40_000):
