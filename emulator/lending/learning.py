@@ -26,7 +26,7 @@ from ringhil.emulator.lending.choice import (
     MOST_KINDS,
     Goal,
     GpuChoice,
-    Judged,
+    JudgedChoice,
     KindModel,
     LearnedChoice,
     LoanModel,
@@ -207,7 +207,7 @@ class _Judge:
         self._kept, self._took = kept, _would_have_taken(kept)
         self.judged = sum(len(took) > 1 for took in self._took)
 
-    def of(self, choice: GpuChoice) -> Judged:
+    def of(self, choice: GpuChoice) -> JudgedChoice:
         """Of all loans one after the other, as if it had chosen for each."""
         used, right, regret = dict(self._used), 0, 0.0
         for loan, took in zip(self._kept, self._took, strict=True):
@@ -218,7 +218,7 @@ class _Judge:
                 best = min(took.values())
                 right += took[chosen] == best
                 regret += float(np.exp(took[chosen] - best)) - 1.0
-        return Judged(accuracy=round(right / self.judged, 6), regret=round(regret / self.judged, 6))
+        return JudgedChoice(accuracy=round(right / self.judged, 6), regret=round(regret / self.judged, 6))
 
 
 def _would_have_taken(kept: Sequence[_Past]) -> list[dict[str, float]]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ringhil.emulator.engine.library import cells_library
-from ringhil.emulator.lending.choice import LeastUsed
+from ringhil.emulator.lending.choice import LeastUsedChoice
 from ringhil.emulator.lending.database import open_database
 from ringhil.emulator.lending.journal import LoanJournal
 from ringhil.emulator.lending.keeping import UsageKeeper
@@ -35,10 +35,10 @@ class _Served:
     def __init__(self, url: str, period: float) -> None:
         self.server = LiveServer(loads(_FILE), cells_library())
         gpus = sim_gpus(self.server.scenario)
-        self.sim = SimAttachment(gpus, lambda: self.server.kernel.now, work=9000, watts=70.0, cycle=_CYCLE)
+        self.sim = SimAttachment(gpus, lambda: self.server.kernel.now, work=9000, watts={"generic": 70.0}, cycle=_CYCLE)
         with open_database(url) as database, UsageLog(database) as log:
             self.server.start()
-            keeper = UsageKeeper(log, self.server, self.sim, LeastUsed(), period=period, cycle=_CYCLE)
+            keeper = UsageKeeper(log, self.server, self.sim, LeastUsedChoice(), period=period, cycle=_CYCLE)
             loans: GpuLoans | None = None
             for cycle in range(_STEP, _END + 1, _STEP):
                 self.server.run_to(cycle)
