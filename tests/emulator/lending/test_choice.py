@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.command import refusal, ringhil
 
-from ringhil.emulator.lending.choice import CHOICES, Goal, LearnedChoice, LeastUsed, LoanModel, ModelError, RoundRobin
+from ringhil.emulator.lending.choice import (
+    CHOICES,
+    Goal,
+    LearnedChoice,
+    LeastUsedChoice,
+    LoanModel,
+    ModelError,
+    RoundRobinChoice,
+)
 from ringhil.emulator.lending.database import open_database
 from ringhil.emulator.lending.learning import LearningError, keep_model, kept_model, train
 
@@ -49,7 +57,7 @@ def test_least_used_keeps_use_together(asked: list[tuple[list[str], int]]) -> No
     """Whoever is chosen had been used no more than any other that was free."""
     used: dict[str, float] = {}
     for gpus, amount in asked:
-        chosen = LeastUsed().choose("x", 1.0, gpus, used)
+        chosen = LeastUsedChoice().choose("x", 1.0, gpus, used)
         assert used.get(chosen, 0.0) == min(used.get(gpu, 0.0) for gpu in gpus)
         used[chosen] = used.get(chosen, 0.0) + amount
 
@@ -57,7 +65,7 @@ def test_least_used_keeps_use_together(asked: list[tuple[list[str], int]]) -> No
 @given(st.permutations(_NAMES), st.lists(_some_gpus, max_size=10))
 def test_round_robin_gives_each_gpu_its_turn(order: Sequence[str], before: list[list[str]]) -> None:
     """Whatever was free before: in as many turns as there are GPUs, each has one."""
-    choice = RoundRobin()
+    choice = RoundRobinChoice()
     for gpus in before:
         assert choice.choose("x", 1.0, gpus, {}) in gpus
     assert {choice.choose("x", 1.0, order, {}) for _ in order} == {*order}
