@@ -15,7 +15,7 @@ from typing import Self
 
 from ringhil.emulator.engine.engine import TO_CPU, Engine, RtlStopped, Topology
 from ringhil.emulator.engine.library import Library
-from ringhil.protocol.registers import OF_METER, REGISTERS
+from ringhil.protocol.registers import LIVE, OF_METER, REGISTERS
 
 BAR_BYTES = 4096
 MAGIC = 0x474E4952  # "RING", as a guest reads it
@@ -23,6 +23,13 @@ ALL_ONES = 0xFFFFFFFF  # what is read where nothing answers
 MAX_STEP = 1 << 16  # cycles at once: who asks for the meters waits for them
 MAX_FRAME = 512  # bytes that are taken for one
 MAX_WAITING = 64  # frames that wait for either side
+
+
+# Registers of a GPU that its host sets before a guest has it.
+HOST_SETTINGS = (
+    *("gpu_type", "compute_setup", "compute_per_flit", "device_memory", "context_switch", "default_slice"),
+    *(name for name in OF_METER if name not in LIVE),
+)
 
 
 class CardRegister(IntEnum):

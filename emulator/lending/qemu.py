@@ -1,13 +1,12 @@
 """The attachment `qemu`: guests of QEMU without KVM and VFIO get emulated GPUs, plugged in by QMP.
 
-A GPU is a device of two functions: its registers are answered here (card_server), and its memory is shared with the guest,
-which reads and writes it without the server. Neither has a name in a file system: when QEMU and this process are gone, so
-are they.
+A GPU is a device of two functions: its registers are answered here (card_server), and its memory is shared with the
+guest, which reads and writes it without the server. Neither has a name in a file system: when QEMU and this process are
+gone, so are they.
 """
 
 import os
 import socket
-import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,8 +45,9 @@ def qemu_gpus(gpus: Iterable[LendableGpu], memory: int = MEMORY) -> list[Lendabl
 
 
 class QemuAttachment:
-    """`guests`: a folder with a QMP socket for each guest, `NODE.qmp`. `settings`: registers of a GPU that its host sets.
-    `joules`: what a GPU has taken. `tell`: gets a line where something is not as it should be. `monotonic`: seconds."""
+    """`guests`: a folder with a QMP socket for each guest, `NODE.qmp`. `settings`: registers of a GPU that its host
+    sets. `joules`: what a GPU has taken. `tell`: gets a line where something is not as it should be. `probe`: why a
+    QEMU can't have registers. `monotonic`: seconds."""
 
     def __init__(
         self,
@@ -200,6 +200,10 @@ class QemuAttachment:
             probe.join()
         self._cards, self._lines = {}, {}
 
+    def card(self, gpu: str) -> LentCard:
+        """Of a GPU that is bound."""
+        return self._cards[gpu]
+
     # ------------------------------------------------------------------------------------------------------- the guests
 
     def _nodes(self) -> list[str]:
@@ -214,7 +218,7 @@ class QemuAttachment:
 
     def _is_socket(self, node: str) -> bool:
         try:
-            return stat.S_ISSOCK(os.stat(self._guests / f"{node}.qmp").st_mode)
+            return (self._guests / f"{node}.qmp").is_socket()
         except (OSError, ValueError):
             return False
 
