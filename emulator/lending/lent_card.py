@@ -156,6 +156,7 @@ class LentCard:
         self._send_at = self._take_at = self._refused = 0
         self._may_send = MAX_WAITING
         self._waiting: deque[tuple[bytes, bool]] = deque(maxlen=MAX_WAITING)
+        self._step(self._engine, len(self._settings) + 1)  # a cycle takes one write
 
     def _stop(self) -> None:
         if self._engine is not None:
@@ -216,6 +217,7 @@ class LentCard:
             self._refuse()
         elif offset in _WRITABLE:
             engine.poke(0, _WRITABLE[offset], value)
+            self._step(engine, 1)  # what is written holds from the next cycle on
         elif offset == CardRegister.SEND_AT:
             self._send_at = value
         elif offset == CardRegister.TAKE_AT:

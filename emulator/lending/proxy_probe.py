@@ -66,12 +66,11 @@ def why_no_proxy(program: str) -> str:
 
 def _plug(guest: Child, path: Path, theirs: socket.socket) -> None:
     """Before the firmware begins, which is what looks for cards."""
-    with theirs:
-        with _connected(guest, path) as qmp:
-            qmp.ask("getfd", files=[theirs.fileno()], fdname="card")
-            theirs.close()
-            qmp.ask("device_add", driver="x-pci-proxy-dev", id="card", fd="card", addr="0x10.0")
-            qmp.ask("cont")
+    with theirs, _connected(guest, path) as qmp:
+        qmp.ask("getfd", files=[theirs.fileno()], fdname="card")
+        theirs.close()
+        qmp.ask("device_add", driver="x-pci-proxy-dev", id="card", fd="card", addr="0x10.0")
+        qmp.ask("cont")
 
 
 def _connected(guest: Child, path: Path) -> Qmp:

@@ -54,6 +54,7 @@ class GuestAgent:
             line.request(method, path, None if body is None else json.dumps(body), headers)
             answer = line.getresponse()
             data = answer.read(LARGEST + 1)
+            cut = bool(answer.length)
             line.close()
         except http.client.HTTPException:
             raise AgentError("what came is no answer of a lending server") from None
@@ -65,7 +66,7 @@ class GuestAgent:
                 found = json.loads(data)
             except (ValueError, RecursionError):
                 found = None
-        if not isinstance(found, dict) or len(data) > LARGEST:
+        if not isinstance(found, dict) or cut or len(data) > LARGEST:
             raise AgentError("what came is no answer of a lending server")
         return {"http": answer.status, **{name: _text(found.get(name)) for name in _MEMBERS}}
 

@@ -87,8 +87,12 @@ def guest(
         line = ("-chardev", f"socket,id=api,host={host},port={port}", "-serial", "chardev:api")
     command = [QEMU, *_MACHINE, "-kernel", elf, "-initrd", told, *debug, *control, *line, *options]
     process = Child(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    shown = Guest(process)
     try:
-        yield Guest(process)
+        yield shown
+    except BaseException as error:
+        error.add_note(f"the guest: exit code {process.poll()}, it said {shown.said}")
+        raise
     finally:
         process.end()
         process.stdout.close()
