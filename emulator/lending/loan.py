@@ -55,7 +55,7 @@ _ORDER = tuple(LoanStep)
 
 
 @dataclass(slots=True)
-class Loan:
+class GpuLoan:
     """One row of the journal. Times are cycles of the loans' own clock, which goes on over restarts; None: not yet.
 
     `size`: bytes of GPU memory that the work needs. `mapping`: name of the GPUs it was asked from, "": any. `told`:

@@ -8,7 +8,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import Attachment
 from ringhil.emulator.lending.desk import LoanDesk
 from ringhil.emulator.lending.journal import LoanJournal
-from ringhil.emulator.lending.loans import Choose, IdleTimes, Loans
+from ringhil.emulator.lending.loans import Choose, GpuLoans, IdleTimes
 from ringhil.emulator.lending.office import LoanOffice
 from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.run_host import RunHost
@@ -49,7 +49,7 @@ class LendServing:
             stack.callback(attachment.close)
             self._count()
             host = RunHost(run.server)
-            self.loans = Loans(journal, attachment, host, idle, choose=choose, mappings=mappings)
+            self.loans = GpuLoans(journal, attachment, host, idle, choose=choose, mappings=mappings)
             self._office = LoanOffice(self.loans, cycle)
             self._app = application(self._office, self._desk, token, rate or RequestRate())
             self._stack = stack.pop_all()

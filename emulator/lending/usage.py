@@ -7,6 +7,7 @@ loan has used, and two that follow each other can be made into one without anyth
 |---|---|
 | `usage_samples` | a sample of a GPU |
 | `usage_loans` | a loan: who asked for what, and what it has used by samples that are not kept any more |
+| `usage_models` | what was learned from them |
 
 Times are nanoseconds of the run's clock. A run that goes on with a database counts on from the last time in it. Samples
 are kept for `keep` seconds of that clock; then only the sums of their loans are. What is noted waits in memory until a
@@ -32,6 +33,7 @@ from sqlalchemy import (
     Connection,
     Double,
     Index,
+    Integer,
     Table,
     Text,
     and_,
@@ -82,6 +84,12 @@ LOANS = Table(
     *_used(),
 )
 Index("usage_loans_began", LOANS.c.began)
+MODELS = Table(
+    "usage_models",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("document", Text(1 << 24), nullable=False),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +204,9 @@ class UsageLog:
             for gpu, reading in readings.items():
                 self._note(_name(gpu), self.origin + at, reading)
 
-    def lent(self, loan: LoanUsage, reading: MeterReading | None = None) -> None:
-        """A loan begins, `loan.began` in the run's time, with what its GPU's meters say then. Said again it changes
-        nothing."""
+    def lent(self, loan: LoanUsage, readings: Mapping[str, MeterReading] | None = None) -> None:
+        """A loan begins, `loan.began` in the run's time, with what meters say then. Its GPUs are those of `readings`,
+        or `loan.gpu` alone. Said again it changes nothing."""
         began = self.origin + loan.began
         loan = replace(
             loan, loan=_name(loan.loan), node=_name(loan.node), kind=_name(loan.kind), gpu=_name(loan.gpu), began=began
@@ -206,23 +214,25 @@ class UsageLog:
         with self._lock:
             if self._holders.get(loan.gpu) == loan.loan:
                 return
-            if reading is not None:
-                self._note(loan.gpu, began, reading)
-            if (other := self._holders.get(loan.gpu)) is not None:
-                self._waiting.append(_Ended(other, began))
-            self._holders[loan.gpu] = loan.loan
+            for gpu, reading in (readings or {}).items():
+                self._note(_name(gpu), began, reading)
+            for gpu in map(_name, readings or (loan.gpu,)):
+                if (other := self._holders.get(gpu)) is not None:
+                    self._waiting.append(_Ended(other, began))
+                self._holders[gpu] = loan.loan
             self._waiting.append(loan)
 
-    def back(self, loan: str, at: int, reading: MeterReading | None = None) -> None:
-        """A loan ends; its GPU has not been reset yet. Said again it changes nothing."""
+    def back(self, loan: str, at: int, readings: Mapping[str, MeterReading] | None = None) -> None:
+        """A loan ends, and what meters say then: its GPUs have not been reset yet. Said again it changes nothing."""
         loan = _name(loan)
         with self._lock:
-            gpu = next((gpu for gpu, holder in self._holders.items() if holder == loan), None)
-            if gpu is None:
+            gpus = [gpu for gpu, holder in self._holders.items() if holder == loan]
+            if not gpus:
                 return
-            if reading is not None:
-                self._note(gpu, self.origin + at, reading)
-            del self._holders[gpu]
+            for gpu, reading in (readings or {}).items():
+                self._note(_name(gpu), self.origin + at, reading)
+            for gpu in gpus:
+                del self._holders[gpu]
             self._waiting.append(_Ended(loan, self.origin + at))
 
     def _note(self, gpu: str, at: int, now: MeterReading) -> None:

@@ -109,7 +109,7 @@ def serve(
         run = Run(scenario, library)
         stack.callback(run.close)
         stack.callback(run.server.close_work)
-        watts = _WATT * max((power.run_power for _, power in scenario.server.power), default=0)
+        watts = {kind: _WATT * power.run_power for kind, power in scenario.server.power}
         bus: Attachment
         if guests is not None:
             bus = _qemu(qemu_gpus(gpus), guests, run, library, _WATT * cycle)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringhil.emulator.lending.attachment import GuestState
-from ringhil.emulator.lending.loan import Loan, LoanState, LoanStep
+from ringhil.emulator.lending.loan import GpuLoan, LoanState, LoanStep
 from ringhil.emulator.lending.loans import LoanRefused, LoanWish
 
 from .world import GPUS, IDLE, NODES, STEP, World
@@ -22,7 +22,7 @@ def _sequence(folder: Path, seed: int) -> World:
     ops: list[Callable[[], object]] = [
         lambda: world.request(dice.choice(NODES)),
         lambda: world.request(dice.choice(NODES), gpu=dice.choice(GPUS)),
-        lambda: [world.release(loan.id) for loan in world.loans.opened() if dice.random() < 0.4],
+        lambda: give_back(0.4),
         lambda: world.compute(dice.choice(GPUS), dice.randrange(1, 60_000)),
         lambda: world.crash_soon(dice.randrange(1, 8), late=dice.random() < 0.5),
         lambda: world.restart_loans(),
@@ -49,13 +49,16 @@ def _sequence(folder: Path, seed: int) -> World:
         world.stops([gpu])
         world.sim.fail(gpu)
 
+    def give_back(share: float) -> None:
+        for loan in world.loans.opened():
+            if dice.random() < share:
+                world.release(loan.id)
+
     for _ in range(40):
         dice.choice(ops)()
         world.turn(dice.randrange(1, 12))
     world.host.contexts.clear()
-    if dice.random() < 0.5:
-        for loan in world.loans.opened():
-            world.release(loan.id)
+    give_back(dice.choice([0, 1]))
     world.all_comes_back()
     return world
 
@@ -83,7 +86,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.database.close()
 
 
-def _lent(world: World, node: str = NODES[0], **wish: object) -> Loan:
+def _lent(world: World, node: str = NODES[0], **wish: object) -> GpuLoan:
     loan = world.request(node, **wish)
     assert loan is not None
     world.turn(8)

@@ -77,10 +77,10 @@ def test_loans_have_what_their_gpus_used_meanwhile(
                 log.note(now, meters.readings)
             elif what == "lend" and gpu not in meters.holders:
                 meters.holders[gpu] = f"loan {loans}"
-                log.lent(_loan(f"loan {loans}", gpu, now), meters.readings[gpu])
+                log.lent(_loan(f"loan {loans}", gpu, now), {gpu: meters.readings[gpu]})
                 loans += 1
             elif what == "back" and gpu in meters.holders:
-                log.back(meters.holders.pop(gpu), now, meters.readings[gpu])
+                log.back(meters.holders.pop(gpu), now, {gpu: meters.readings[gpu]})
             elif what == "write":
                 assert log.write()
             elif what == "fail":
