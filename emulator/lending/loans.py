@@ -9,14 +9,21 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.lending.attachment import Attachment, AttachmentError, GuestState, LendableGpu
+from ringhil.emulator.lending.attachment import (
+    AttachedMeters,
+    Attachment,
+    AttachmentError,
+    GuestState,
+    LendableGpu,
+)
+from ringhil.emulator.lending.choice import GpuChoice, LeastUsed
 from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.journal import MOST_ERROR, LoanJournal
 from ringhil.emulator.lending.loan import GpuLoan, LoanStep
 
 
 class HostRefusal(RinghilError):
-    """The host doesn't lend that GPU now. `holders`: whose contexts are on it."""
+    """The server doesn't lend that GPU now. `holders`: whose contexts are on it."""
 
     def __init__(self, why: str, holders: Sequence[str] = ()) -> None:
         super().__init__(why)
@@ -32,11 +39,11 @@ class LendingHost(Protocol):
         ...
 
     def counted(self, gpu: str) -> bool:
-        """The census counts it, and the host has it."""
+        """The census counts it, and the server has it."""
         ...
 
     def needed(self, gpu: str) -> bool:
-        """The host can't do without it: by no other GPU does it reach a card."""
+        """The server can't do without it: no other GPU reaches that card."""
         ...
 
     def placed(self, gpu: str) -> int:
@@ -53,7 +60,7 @@ class LendingHost(Protocol):
         ...
 
     def restore(self, gpu: str) -> bool:
-        """Take it into the ring again; whether the host has it, counted or failed."""
+        """Take it into the ring again; whether the server has it, counted or failed."""
         ...
 
 
@@ -98,9 +105,6 @@ class GpuGroup:
         return max(gpu.memory for gpu in self.gpus)
 
 
-Choose = Callable[[LoanWish, Sequence[GpuGroup]], GpuGroup]  # of those that can be lent, at least one
-
-
 @dataclass(frozen=True)
 class IdleTimes:
     """Cycles. `period`: between two looks whether a lent GPU has computed; `grace`: until the second look."""
@@ -123,11 +127,11 @@ class _Trial:
 
 
 class GpuLoans:
-    """`choose`: which GPUs of those that can be lent. `mappings`: names of GPUs by purpose. Raises
+    """`choice`: which GPU of those that can be lent. `mappings`: names of GPUs by purpose. Raises
     LendingDatabaseError.
 
     Call `turn` again and again, between two steps of the run. `on_change` is told of each loan whose state has
-    changed, or that is on its way back now."""
+    changed, or that is on its way back now; `on_step` of each step that is done, before the next one begins."""
 
     def __init__(
         self,
@@ -136,11 +140,11 @@ class GpuLoans:
         host: LendingHost,
         idle: IdleTimes,
         *,
-        choose: Choose | None = None,
+        choice: GpuChoice | None = None,
         mappings: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._journal, self._attachment, self._host, self._idle = journal, attachment, host, idle
-        self._choose = choose or self._least_lent
+        self._choice = choice or LeastUsed()
         self.mappings = dict(mappings or {})
         self.gpus = {gpu.name: gpu for gpu in attachment.gpus()}
         by_group: dict[str, list[LendableGpu]] = {}
@@ -148,10 +152,11 @@ class GpuLoans:
             by_group.setdefault(gpu.group, []).append(gpu)
         self.groups = [GpuGroup(name, tuple(found)) for name, found in by_group.items()]
         self.on_change: Callable[[GpuLoan], None] = lambda loan: None
+        self.on_step: Callable[[GpuLoan, LoanStep], None] = lambda loan, step: None
         self._began = journal.cycle() - host.now
         self._ticked = self.now
         self._looked = self.now - _GUESTS
-        self._lent = dict[str, int]()  # times that each group was lent
+        self._among: dict[int, tuple[str, ...]] = {}  # by loan: GPUs that it could have had
         self._open = {loan.id: loan for loan in journal.open()}
         self._trials = {number: _Trial() for number in self._open}
         self._recover()
@@ -183,13 +188,12 @@ class GpuLoans:
         free = [group for group in able if all(self._lendable(gpu.name, holders) for gpu in group.gpus)]
         if not free:
             raise LoanRefused(_nothing(holders), cycles=self._when(able), holders=holders)
-        free.sort(key=lambda group: sum(self._host.placed(gpu.name) for gpu in group.gpus))
-        group = self._choose(wish, free)
+        group = self._chosen(wish, free)
         names, now = tuple(gpu.name for gpu in group.gpus), self.now
         loan = GpuLoan(0, wish.node, wish.kind, wish.size, names, now, wish.mapping, wish.told)
         loan.look_at, loan.seen = now + self._idle.period, self._meters(loan)[0]
         loan.id = self._journal.new(loan, now)
-        self._lent[group.name] = self._lent.get(group.name, 0) + 1
+        self._among[loan.id] = tuple(each.gpus[0].name for each in free)
         self._open[loan.id] = loan
         self._trials[loan.id] = _Trial()
         return loan, True
@@ -216,12 +220,20 @@ class GpuLoans:
         """The latest, over or not; `node`: of this guest. Raises LendingDatabaseError."""
         return [self._open.get(loan.id, loan) for loan in self._journal.latest(most, node)]
 
+    def among(self, loan: GpuLoan) -> tuple[str, ...]:
+        """GPUs that could have been given to it, its own included; after a restart its own alone."""
+        return self._among.get(loan.id, loan.gpus[:1])
+
+    def meters(self, gpu: str) -> AttachedMeters:
+        """What a GPU has done so far, whoever had it."""
+        return self._attachment.meters(gpu)
+
     def opened(self) -> list[GpuLoan]:
         """All that are not over."""
         return list(self._open.values())
 
     def idle(self, gpu: str) -> str:
-        """Of a GPU that no loan has: free; away: not counted; needed: the host can't do without it."""
+        """Of a GPU that no loan has: free; away: not counted; needed: the server can't do without it."""
         if not self._host.counted(gpu):
             return "away"
         return "needed" if self._host.needed(gpu) else "free"
@@ -271,8 +283,12 @@ class GpuLoans:
     def _lendable(self, gpu: str, holders: Mapping[str, Sequence[str]]) -> bool:
         return self.idle(gpu) == "free" and gpu not in holders and self.of(gpu) is None
 
-    def _least_lent(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
-        return min(free, key=lambda group: self._lent.get(group.name, 0))
+    def _chosen(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
+        """By `choice`, of those that have the fewest roles in the ring."""
+        roles = {group.name: sum(self._host.placed(gpu.name) for gpu in group.gpus) for group in free}
+        best = {group.gpus[0].name: group for group in free if roles[group.name] == min(roles.values())}
+        used = {gpu: float(busy) for gpu, (_, busy, _) in self.used_by_gpu().items()}
+        return best[self._choice.choose(wish.kind, wish.size, list(best), used)]
 
     def _when(self, able: Sequence[GpuGroup]) -> int | None:
         """Cycles until one of them may be free."""
@@ -383,6 +399,7 @@ class GpuLoans:
         elif step is LoanStep.RESTORE:
             more["ended"] = now
         self._save(loan, (step, "done"), done=step, step=None, error="", **more)
+        self.on_step(loan, step)
 
     def _save(self, loan: GpuLoan, did: tuple[LoanStep, str] | None = None, **changes: object) -> None:
         """Change a loan, in the journal first: what isn't written there has not happened."""
@@ -393,6 +410,7 @@ class GpuLoans:
         self._ticked = self.now
         if not loan.open:
             del self._open[loan.id], self._trials[loan.id]
+            self._among.pop(loan.id, None)
         if (loan.state, loan.released) != before:
             self.on_change(loan)
 
@@ -418,7 +436,7 @@ class GpuLoans:
     # --------------------------------------------------------------------------------------------------------- restarts
 
     def _recover(self) -> None:
-        """After a restart: what the host has forgotten is seen to again, and what guests have without a loan is taken
+        """After a restart: what the server has forgotten is seen to again, and what guests have without a loan is taken
         back."""
         for loan in self._open.values():
             self._trials[loan.id].anew = list(loan.stands)

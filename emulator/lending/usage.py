@@ -117,7 +117,7 @@ class MeterReading:
 
 @dataclass(frozen=True, slots=True)
 class UsageSample:
-    """What a GPU used from `since` to `at`, nanoseconds, lent by `loan` (None: the host had it). Units: those of a
+    """What a GPU used from `since` to `at`, nanoseconds, lent by `loan` (None: the server had it). Units: those of a
     reading; `memory`: the most that was seen."""
 
     gpu: str

@@ -18,7 +18,7 @@ except ImportError:
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-MOST_CONNECTIONS = 256
+MOST_CONNECTIONS = 512
 MOST_HEAD = 16 * 1024  # bytes of a request line with its headers
 _HEAD_PATIENCE = 10.0  # seconds that these may take
 _KEPT = 30  # seconds that a connection stays open between requests

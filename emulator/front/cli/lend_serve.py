@@ -6,6 +6,7 @@ import re
 import signal
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +18,7 @@ from ringhil.emulator.front.cli.options import GivenPath, Seconds
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import Attachment, LendableGpu
+from ringhil.emulator.lending.choice import CHOICES, GpuChoice, LearnedChoice, choice_of
 from ringhil.emulator.lending.document import NAME
 from ringhil.emulator.lending.lent_card import HOST_SETTINGS
 from ringhil.emulator.lending.loans import IdleTimes
@@ -25,6 +27,9 @@ from ringhil.emulator.lending.sim import SimAttachment
 from ringhil.emulator.lending.sim_gpus import cycle_of, sim_gpus
 from ringhil.emulator.lending.tokens import LEAST, MOST, new_token
 from ringhil.emulator.scenario import GpuRef, load
+
+if TYPE_CHECKING:
+    from ringhil.emulator.lending.database import LendingDatabase
 
 _WATT = 0.1  # of a unit of power in a file
 
@@ -51,6 +56,13 @@ _WATT = 0.1  # of a unit of power in a file
 )
 @click.option("--grace", type=Seconds(0), default=1200.0, show_default=True, help="Seconds until the second look.")
 @paced.option
+@click.option(
+    "--choose",
+    type=click.Choice(["auto", "model", *CHOICES]),
+    default="auto",
+    show_default=True,
+    help="Which of several GPUs: the model of `ringhil lend train`, or a simple rule; auto: the model if there is one.",
+)
 @click.option("--map", "maps", multiple=True, metavar="NAME=GPU,...", help="Name GPUs that serve one purpose.")
 @click.option("--group", "groups", multiple=True, metavar="GPU,...", help="These share an IOMMU group; with sim.")
 @click.option(
@@ -73,6 +85,7 @@ def serve(
     period: float,
     grace: float,
     clock: int | None,
+    choose: str,
     maps: tuple[str, ...],
     groups: tuple[str, ...],
     work: float,
@@ -93,6 +106,7 @@ def serve(
         from ringhil.emulator.lending.database import open_database
         from ringhil.emulator.lending.journal import LoanJournal
         from ringhil.emulator.lending.serving import LendServing
+        from ringhil.emulator.lending.usage import UsageLog
 
         scenario = load(file)
         cycle = cycle_of(scenario) if clock is None else 1 / clock
@@ -104,6 +118,9 @@ def serve(
             raise RinghilError(f"--guests: {guests}: found no such folder")
         token = new_token() if token_file is None else _token(token_file)
         found = stack.enter_context(open_database(database))
+        choice = _choice(choose, found)
+        usage = stack.enter_context(UsageLog(found))
+        usage.start()
         with building():
             library = cells_library()
         run = Run(scenario, library)
@@ -129,6 +146,8 @@ def serve(
                 cycle=cycle,
                 clock=clock,
                 mappings=mappings,
+                choice=choice,
+                usage=usage,
             )
         )
         if not serving.web.loopback:
@@ -162,6 +181,18 @@ def _qemu(gpus: list[LendableGpu], guests: Path, run: Run, library: Library, jou
         joules=lambda meters: meters.energy * joule,
         tell=lambda line: click.echo(f"ringhil: {line}", err=True),
     )
+
+
+def _choice(name: str, database: "LendingDatabase") -> GpuChoice:
+    """Raises RinghilError."""
+    if name in CHOICES:
+        return choice_of(name)
+    from ringhil.emulator.lending.learning import kept_model
+
+    model = kept_model(database)
+    if model is None and name == "model":
+        raise RinghilError("--choose: found no model in the database; ringhil lend train makes one")
+    return choice_of(CHOICES[0]) if model is None else LearnedChoice(model)
 
 
 def _mappings(texts: tuple[str, ...], gpus: list[LendableGpu]) -> dict[str, frozenset[str]]:
