@@ -73,7 +73,7 @@ class LoansDocument(_Document):
 
 
 class GpuDocument(_Document):
-    """A GPU. `state`: that of its loan; without one free, away: not counted, or needed: the host reaches a card by it
+    """A GPU. `state`: that of its loan; without one free, away: not counted, or needed: the server reaches a card by it
     alone."""
 
     gpu: str

@@ -9,14 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.lending.attachment import Attachment, AttachmentError, GuestState, LendableGpu
+from ringhil.emulator.lending.attachment import (
+    Attachment,
+    AttachmentError,
+    GuestState,
+    LendableGpu,
+)
 from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.journal import MOST_ERROR, LoanJournal
 from ringhil.emulator.lending.loan import GpuLoan, LoanStep
 
 
 class HostRefusal(RinghilError):
-    """The host doesn't lend that GPU now. `holders`: whose contexts are on it."""
+    """The server doesn't lend that GPU now. `holders`: whose contexts are on it."""
 
     def __init__(self, why: str, holders: Sequence[str] = ()) -> None:
         super().__init__(why)
@@ -32,11 +37,11 @@ class LendingHost(Protocol):
         ...
 
     def counted(self, gpu: str) -> bool:
-        """The census counts it, and the host has it."""
+        """The census counts it, and the server has it."""
         ...
 
     def needed(self, gpu: str) -> bool:
-        """The host can't do without it: by no other GPU does it reach a card."""
+        """The server can't do without it: no other GPU reaches that card."""
         ...
 
     def placed(self, gpu: str) -> int:
@@ -53,7 +58,7 @@ class LendingHost(Protocol):
         ...
 
     def restore(self, gpu: str) -> bool:
-        """Take it into the ring again; whether the host has it, counted or failed."""
+        """Take it into the ring again; whether the server has it, counted or failed."""
         ...
 
 
@@ -123,8 +128,8 @@ class _Trial:
 
 
 class GpuLoans:
-    """`choose`: which GPUs of those that can be lent. `mappings`: names of GPUs by purpose. Raises
-    LendingDatabaseError.
+    """`choose`: which GPUs of those that can be lent, None: those that have computed least for guests. `mappings`:
+    names of GPUs by purpose. Raises LendingDatabaseError.
 
     Call `turn` again and again, between two steps of the run. `on_change` is told of each loan whose state has
     changed, or that is on its way back now."""
@@ -140,7 +145,7 @@ class GpuLoans:
         mappings: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._journal, self._attachment, self._host, self._idle = journal, attachment, host, idle
-        self._choose = choose or self._least_lent
+        self._choose = choose or self._least_used
         self.mappings = dict(mappings or {})
         self.gpus = {gpu.name: gpu for gpu in attachment.gpus()}
         by_group: dict[str, list[LendableGpu]] = {}
@@ -151,7 +156,6 @@ class GpuLoans:
         self._began = journal.cycle() - host.now
         self._ticked = self.now
         self._looked = self.now - _GUESTS
-        self._lent = dict[str, int]()  # times that each group was lent
         self._open = {loan.id: loan for loan in journal.open()}
         self._trials = {number: _Trial() for number in self._open}
         self._recover()
@@ -183,13 +187,12 @@ class GpuLoans:
         free = [group for group in able if all(self._lendable(gpu.name, holders) for gpu in group.gpus)]
         if not free:
             raise LoanRefused(_nothing(holders), cycles=self._when(able), holders=holders)
-        free.sort(key=lambda group: sum(self._host.placed(gpu.name) for gpu in group.gpus))
-        group = self._choose(wish, free)
+        roles = {group.name: sum(self._host.placed(gpu.name) for gpu in group.gpus) for group in free}
+        group = self._choose(wish, [each for each in free if roles[each.name] == min(roles.values())])
         names, now = tuple(gpu.name for gpu in group.gpus), self.now
         loan = GpuLoan(0, wish.node, wish.kind, wish.size, names, now, wish.mapping, wish.told)
         loan.look_at, loan.seen = now + self._idle.period, self._meters(loan)[0]
         loan.id = self._journal.new(loan, now)
-        self._lent[group.name] = self._lent.get(group.name, 0) + 1
         self._open[loan.id] = loan
         self._trials[loan.id] = _Trial()
         return loan, True
@@ -221,7 +224,7 @@ class GpuLoans:
         return list(self._open.values())
 
     def idle(self, gpu: str) -> str:
-        """Of a GPU that no loan has: free; away: not counted; needed: the host can't do without it."""
+        """Of a GPU that no loan has: free; away: not counted; needed: the server can't do without it."""
         if not self._host.counted(gpu):
             return "away"
         return "needed" if self._host.needed(gpu) else "free"
@@ -271,8 +274,9 @@ class GpuLoans:
     def _lendable(self, gpu: str, holders: Mapping[str, Sequence[str]]) -> bool:
         return self.idle(gpu) == "free" and gpu not in holders and self.of(gpu) is None
 
-    def _least_lent(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
-        return min(free, key=lambda group: self._lent.get(group.name, 0))
+    def _least_used(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
+        used = self.used_by_gpu()
+        return min(free, key=lambda group: used.get(group.gpus[0].name, (0, 0, 0.0))[1])
 
     def _when(self, able: Sequence[GpuGroup]) -> int | None:
         """Cycles until one of them may be free."""
@@ -418,7 +422,7 @@ class GpuLoans:
     # --------------------------------------------------------------------------------------------------------- restarts
 
     def _recover(self) -> None:
-        """After a restart: what the host has forgotten is seen to again, and what guests have without a loan is taken
+        """After a restart: what the server has forgotten is seen to again, and what guests have without a loan is taken
         back."""
         for loan in self._open.values():
             self._trials[loan.id].anew = list(loan.stands)

@@ -54,7 +54,7 @@ class LendServing:
             self.loans = GpuLoans(journal, attachment, host, idle, choose=choose, mappings=mappings)
             self._usage = usage
             self._office = LoanOffice(self.loans, cycle)
-            self._app = application(self._office, self._desk, token, rate or RequestRate())
+            self._app = application(self._office, self._desk, token, rate or RequestRate(), self.web.used)
             self._stack = stack.pop_all()
 
     def serve(self, until: Callable[[], bool]) -> None:

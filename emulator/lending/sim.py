@@ -178,7 +178,7 @@ class SimAttachment:
         self._states[gpu].failed = False
 
     def restart(self) -> None:
-        """The host starts anew: its own driver has every GPU, and no guest runs that had one."""
+        """The server starts anew: its own driver has every GPU, and no guest runs that had one."""
         for state in self._states.values():
             self._stop(state)
             state.for_guests, state.node, state.step = False, "", ""

@@ -14,6 +14,7 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import Seconds, json_option
 from ringhil.emulator.lending.client import LendClient, LendClientError
 from ringhil.emulator.lending.document import MOST_ID, MOST_SIZE, NODE
+from ringhil.emulator.lending.kubevirt import permitted_host_devices
 from ringhil.emulator.lending.tokens import node_token
 from ringhil.emulator.pages.tables import print_table, table
 
@@ -142,6 +143,17 @@ def watch(every: float, as_json: bool, url: str | None, token: str | None) -> No
             time.sleep(every)
 
 
+@click.command("kubevirt")
+@_server_options
+def kubevirt(url: str | None, token: str | None) -> None:
+    """Print what KubeVirt reads of the server's GPUs: permittedHostDevices, a resource for each name or type."""
+    with explained():
+        gpus = _client(url, token).gpus()["gpus"]
+        names = dict.fromkeys(name for each in gpus for name in each["mappings"])
+        mappings = {name: [each["gpu"] for each in gpus if name in each["mappings"]] for name in names}
+        click.echo(permitted_host_devices({each["gpu"]: each["pci_id"] for each in gpus}, mappings))
+
+
 @click.command("token")
 @click.argument("node")
 @click.option("--token", envvar="RINGHIL_LEND_TOKEN", metavar="TOKEN", help="The operator's  [env: RINGHIL_LEND_TOKEN]")
@@ -163,12 +175,12 @@ def _client(url: str | None, token: str | None) -> LendClient:
 
 
 def _state(loan: dict[str, Any]) -> str:
-    return f"{loan['state']}, released" if loan["released"] and loan["state"] != "free" else str(loan["state"])
+    return f"{loan['state']}, on its way back" if loan["released"] and loan["state"] != "free" else str(loan["state"])
 
 
 def _line(loan: dict[str, Any]) -> str:
     text = f"loan {loan['id']}: {','.join(loan['gpus'])} for {loan['node'] or 'nobody'}: {_state(loan)}"
-    text += f" ({loan['reason']})" if loan["reason"] else ""
+    text += f" ({loan['reason']})" if loan["reason"] not in (None, "released") else ""
     return printable(text + (f": {loan['error']}" if loan["error"] else ""))
 
 

@@ -9,21 +9,23 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import GivenPath, Seconds
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.lending.attachment import LendableGpu
+from ringhil.emulator.lending.attachment import Attachment, LendableGpu
 from ringhil.emulator.lending.choice import CHOICES, LEARNED_CHOICE
 from ringhil.emulator.lending.document import NAME
+from ringhil.emulator.lending.lent_card import HOST_SETTINGS
 from ringhil.emulator.lending.loans import IdleTimes
+from ringhil.emulator.lending.qemu import QemuAttachment, qemu_gpus
 from ringhil.emulator.lending.sim import SimAttachment
 from ringhil.emulator.lending.sim_gpus import cycle_of, sim_gpus
 from ringhil.emulator.lending.tokens import LEAST, MOST, new_token
-from ringhil.emulator.scenario import load
+from ringhil.emulator.scenario import GpuRef, load
 
 _WATT = 0.1  # of a unit of power in a file
 
@@ -32,9 +34,12 @@ _WATT = 0.1  # of a unit of power in a file
 @click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
 @click.option(
     "--attachment",
-    type=click.Choice(["sim"]),
+    type=click.Choice(["qemu", "sim"]),
     required=True,
-    help="How GPUs get to guests: sim, a model of guests and bus.",
+    help="How GPUs get to guests: qemu, emulated cards for guests of QEMU; sim, a model of guests and bus.",
+)
+@click.option(
+    "--guests", type=GivenPath(), metavar="DIR", help="With qemu: a folder with the QMP socket of each guest, NODE.qmp."
 )
 @click.option(
     "--listen", "where", default="127.0.0.1:0", metavar="HOST:PORT", help="Where guests ask; port 0: a free one."
@@ -74,6 +79,7 @@ _WATT = 0.1  # of a unit of power in a file
 def serve(
     file: Path,
     attachment: str,
+    guests: Path | None,
     where: str,
     database: str,
     period: float,
@@ -110,6 +116,10 @@ def serve(
         cycle = cycle_of(scenario) if clock is None else 1 / clock
         gpus = sim_gpus(scenario, [tuple(text.split(",")) for text in groups])
         mappings = _mappings(maps, gpus)
+        if (attachment == "qemu") != (guests is not None):
+            raise RinghilError("--guests: wanted with --attachment qemu, and only with that")
+        if guests is not None and not guests.is_dir():
+            raise RinghilError(f"--guests: {guests}: found no such folder")
         token = new_token() if token_file is None else _token(token_file)
         found = stack.enter_context(open_database(database))
         chooses = kept_choice(found, choice)
@@ -120,18 +130,22 @@ def serve(
         stack.callback(run.close)
         stack.callback(run.server.close_work)
         watts = {kind: _WATT * power.run_power for kind, power in scenario.server.power}
-        sim = SimAttachment(gpus, lambda: run.kernel.now, work=round(work / cycle), watts=watts, cycle=cycle)
+        bus: Attachment
+        if guests is not None:
+            bus = _qemu(qemu_gpus(gpus), guests, run, library, _WATT * cycle)
+        else:
+            bus = SimAttachment(gpus, lambda: run.kernel.now, work=round(work / cycle), watts=watts, cycle=cycle)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
         run.start()
-        keeper = UsageKeeper(log, run.server, sim, chooses, period=sample, cycle=cycle)
+        keeper = UsageKeeper(log, run.server, bus, chooses, period=sample, cycle=cycle)
         stack.callback(keeper.close)
         log.start()
         serving = stack.enter_context(
             LendServing(
                 run,
                 LoanJournal(found),
-                sim,
+                bus,
                 IdleTimes(max(1, round(period / cycle)), max(1, round(grace / cycle))),
                 where=where,
                 token=token,
@@ -155,6 +169,23 @@ def serve(
             return ended
 
         serving.serve(over)
+
+
+def _qemu(gpus: list[LendableGpu], guests: Path, run: Run, library: Library, joule: float) -> QemuAttachment:
+    """The cards of guests are set as those of the server are. `joule`: of a unit of energy."""
+
+    def settings(gpu: str) -> dict[str, int]:
+        cell = run.server.wiring.cell_of(GpuRef.parse(gpu))
+        return {name: run.engine.peek(cell, name) for name in HOST_SETTINGS}
+
+    return QemuAttachment(
+        gpus,
+        guests,
+        library,
+        settings=settings,
+        joules=lambda meters: meters.energy * joule,
+        tell=lambda line: click.echo(f"ringhil: {line}", err=True),
+    )
 
 
 def _mappings(texts: tuple[str, ...], gpus: list[LendableGpu]) -> dict[str, frozenset[str]]:

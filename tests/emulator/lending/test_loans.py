@@ -9,6 +9,8 @@ import pytest
 from ringhil.emulator.lending.attachment import GuestState
 from ringhil.emulator.lending.loan import GpuLoan, LoanState, LoanStep
 from ringhil.emulator.lending.loans import LoanRefused, LoanWish
+from ringhil.emulator.lending.sim_gpus import sim_gpus
+from ringhil.emulator.scenario import loads
 
 from .world import GPUS, IDLE, NODES, STEP, World
 
@@ -233,3 +235,15 @@ def test_a_mapping_lends_the_gpus_of_its_name_only(world: World) -> None:
     assert world.request(NODES[1], mapping="video") is None
     with pytest.raises(LoanRefused, match="there are: video"):
         world.loans.request(LoanWish(NODES[1], "training", mapping="audio"))
+
+
+def test_gpus_of_an_emulated_server_are_pci_devices_each_once() -> None:
+    """Two that are said to share an IOMMU group do; no two have an address in common."""
+    found = sim_gpus(loads("server: {cards: {a: {gpus: 40}, b: {gpus: 3, types: {default: T4}}}}"), [("a.1", "b.2")])
+    assert [gpu.name for gpu in found] == [*(f"a.{gpu}" for gpu in range(40)), "b.0", "b.1", "b.2"]
+    groups = {gpu.name: gpu.group for gpu in found}
+    assert groups["a.1"] == groups["b.2"]
+    assert len(set(groups.values())) == len(found) - 1
+    functions = [address for gpu in found for address in gpu.functions]
+    assert len(set(functions)) == len(functions) == 2 * len(found)
+    assert found[-1].pci_id == "10de:1eb8"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from tests.command import refusal, ringhil, started
 
+ROOT = Path(__file__).resolve().parents[4]
 FILE = """
 name: lender
 server:
@@ -23,9 +25,9 @@ server:
 
 
 @contextmanager
-def lender(folder: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]", dict[str, str]]]:
+def lender(folder: Path, *options: str, text: str = FILE) -> Iterator[tuple["subprocess.Popen[str]", dict[str, str]]]:
     """The server, and what its people have in their environment."""
-    (folder / "server.yaml").write_text(FILE)
+    (folder / "server.yaml").write_text(text)
     words = ("lend", "serve", "server.yaml", "--attachment", "sim", "--work", "0.1", "--json", *options)
     with started(*words, cwd=folder, stdout=subprocess.PIPE) as process:
         try:
@@ -67,7 +69,7 @@ def test_a_loan_outlives_its_server_and_comes_back(tmp_path: Path) -> None:
         again = wait_for(env, "in_guest")
         assert (again["gpu"], again["node"]) == (loan["gpu"], "i-0000002d")
         assert "i-0000002d" in ringhil("lend", "list", "--gpus", env=env).stdout
-        assert "released" in ringhil("lend", "release", 1, env=env).stdout
+        assert "on its way back" in ringhil("lend", "release", 1, env=env).stdout
         assert wait_for(env, "free")["reason"] == "released"
         host, port = env["RINGHIL_LEND_URL"].removeprefix("http://").split(":")
         process.send_signal(signal.SIGTERM)
@@ -85,6 +87,22 @@ def test_nothing_free_is_exit_code_1_with_the_time_to_wait(tmp_path: Path) -> No
         assert "there are: video" in refusal("lend", "request", "i-00000003", "--mapping", "audio", env=env)
         token = ringhil("lend", "token", "i-00000009", env=env).stdout.strip()
         assert "another guest's" in refusal("lend", "release", 1, env=env | {"RINGHIL_LEND_TOKEN": token})
+
+
+def test_the_first_loan_goes_as_its_page_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs/howto/lending.md").read_text().partition("## The first loan")[2]
+    file, console = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("yaml", "console"))
+    assert file is not None
+    assert console is not None
+    with lender(tmp_path, text=file[1]) as (_, env):
+        for part in console[1].split("$ ringhil ")[1:]:
+            words, *wanted = part.splitlines()
+            for _ in range(50):  # time passes between two commands of a reader
+                found = [line.rstrip() for line in ringhil(*words.split(), env=env).stdout.splitlines()]
+                if found == wanted:
+                    break
+                time.sleep(0.1)
+            assert found == wanted, words
 
 
 @pytest.mark.parametrize(
