@@ -202,9 +202,7 @@ def _shown(text: str) -> str:
 
 
 def _connected(connection: Any, _: object) -> None:
-    """Of SQLite: readers don't wait for a writer, and what was committed outlives a loss of power. Transactions are
-    begun by `_begun`."""
-    connection.isolation_level = None
+    """Of SQLite: readers don't wait for a writer, and what was committed outlives a loss of power."""
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}").close()
 

@@ -61,7 +61,7 @@ def passes(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         value = rng.getrandbits(32) | 1
         actions = [*QUIET, Poke(6, "lent", value), *spread(frames, (0, 1) * 5), *posts]
         yield RuleCase(f"lent {index}", Stimulus.of(actions, **place), _passes)
-        stuck = [*QUIET, Fault(5, "switch_stuck_through", True), Poke(6, "lent", value), *posts]
+        stuck: list[Action] = [*QUIET, Fault(5, "switch_stuck_through", True), Poke(6, "lent", value), *posts]
         yield RuleCase(f"lent and stuck {index}", Stimulus.of(stuck, **place), _speaks)
 
 

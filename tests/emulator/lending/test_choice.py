@@ -1,6 +1,7 @@
 """Which GPU gets a loan (V2): the baselines, and what is learned from past loans."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -216,6 +217,11 @@ _stored = (
     st.text(max_size=60)
     | st.integers(0, 20_000).map(lambda n: "[" * n)
     | st.integers(0, 400).map(lambda n: json.dumps(_GOOD)[:n])
+    | st.sampled_from(["NaN", "Infinity", "1e308", "-1e308", "1e-9"]).flatmap(
+        lambda number: st.sampled_from(["1.0", "2.0", "2.5", "9.0"]).map(
+            lambda old: json.dumps(_GOOD).replace(old, number)
+        )
+    )
 )
 
 
@@ -233,6 +239,8 @@ def _parsed_or_one_line(text: str) -> None:
     else:
         line = "fine"
         for size in (0.0, -1.0, 1e300, float("inf")):
+            expected = (model.expected("x", size, gpu) for gpu in ("a.0", "a.1"))
+            assert all(value is None or math.isfinite(value) for value in expected)
             assert LearnedChoice(model).choose("x", size, ["a.0", "a.1"], {}) in ("a.0", "a.1")
     assert line.isprintable()
     assert len(line) < 500

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
@@ -56,7 +56,14 @@ _WHAT = ("use", "reset", "lend", "back", "write", "fail", "tear")
 _STEPS = st.lists(st.tuples(st.sampled_from(_WHAT), st.sampled_from(_GPUS), st.integers(0, 99)), max_size=20)
 
 
-@settings(max_examples=15)
+def _steps(text: str) -> list[tuple[str, str, int]]:
+    return [(what, "a.0", 9 - place) for place, what in enumerate(text.split())]
+
+
+@settings(max_examples=12)
+@example(_steps("lend use reset use"), 1000, 1e6)
+@example(_steps("lend use tear use use write use"), 1000, 1e6)
+@example(_steps("lend use fail use use use use use use"), 3, 1e6)
 @given(_STEPS, st.sampled_from((3, 8, 1000)), st.sampled_from((20.0, 1e6)))
 def test_loans_have_what_their_gpus_used_meanwhile(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, int]], most: int, keep: float
