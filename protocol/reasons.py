@@ -22,7 +22,7 @@ class Rejection(Coded):
     LOST = "lost", 12, "neither direction came home"
     HALF = "half", 13, "one came home, turned round at a cut"
     MIXED = "mixed", 14, "one was turned round at a cut, the other was not"
-    DISAGREE = "disagree", 15, "the directions counted differently"
+    DISAGREE = "disagree", 15, "the two lists do not make up the count; or, without lists, the two counts differ"
     CHANGED = "changed", 16, "a round without records differs from the last one with them (its count, or two arms)"
 
     @property

@@ -299,7 +299,7 @@ Keepalive = Struct(
     / Int8ub
     * "bits 0 to 3: [state of a member](#state-of-a-member); bits 4 to 7: [flags of a member](#flags-of-a-member)",
     "interval" / Int32ub * "cycles between two rounds of the sender",
-    "members" / Int64ub * "bit i: the sender hears the member of rank i; its own bit is set",
+    "members" / Int64ub * "bit i: the member of rank i is up, for the sender; its own bit is set",
     "echo" / Int32ub * "an answer of a grantor: `sequence` of the keepalive that it answers; otherwise 0",
     "holder" / Int32ub * "of a grantor: rank of the member whose lease runs; 0xFFFFFFFF: of none",
     *_TRAILER,

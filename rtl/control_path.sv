@@ -19,6 +19,7 @@ module control_path
     // The switch.
     input  logic                        bypass_i,    // where it is told to stand
     output logic [                 1:0] bypassed_o,  // where it stands
+    input  logic                        lent_i,      // no frame of the GPU leaves, wherever that is
     output logic                        trip_o,      // a flit made no progress for watchdog_i cycles
     input  logic [                31:0] watchdog_i,
     input  logic [                31:0] allowance_i,
@@ -95,7 +96,7 @@ module control_path
   logic out_of_ring, silent, outbox_busy;
   assign out_of_ring = bypassed_o != 2'b00;
   // A lane waits for the end of a frame that the GPU has begun; what it has not begun outside the ring must not.
-  assign silent = out_of_ring || bypass_i;
+  assign silent = out_of_ring || bypass_i || lent_i;
   assign trip_o = trip != 2'b00;
   assign busy_o = lane_busy != 2'b00 || stat_busy != 2'b00 || outbox_busy
       || mrx2_ctl_o[0] || mrx3_ctl_o[0];

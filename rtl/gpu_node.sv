@@ -253,6 +253,7 @@ module gpu_node
       .frozen_i(frozen),
       .bypass_i(move),
       .bypassed_o(bypassed),
+      .lent_i(lent),
       .trip_o(trip),
       .watchdog_i(watchdog),
       .allowance_i(allowance),

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 NODE = r"^i-[0-9a-f]{8,17}$"
@@ -11,6 +11,11 @@ MOST_SIZE = 1 << 50  # bytes
 MOST_ID = (1 << 31) - 1
 
 NodeText = Annotated[str, Field(pattern=NODE, description="node address of the guest, such as i-0000002d")]
+
+
+def _whole(number: Any) -> Any:
+    """For JSON, 5.0 is an integer."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 class _Document(BaseModel):
@@ -22,7 +27,11 @@ class LoanRequest(_Document):
 
     node: NodeText
     kind: Annotated[str, Field(pattern=NAME, description="kind of work, such as training")]
-    size: Annotated[int, Field(ge=0, le=MOST_SIZE, description="bytes of GPU memory that the work needs")] = 0
+    size: Annotated[
+        int,
+        Field(ge=0, le=MOST_SIZE, description="bytes of GPU memory that the work needs"),
+        BeforeValidator(_whole),
+    ] = 0
     time: Annotated[
         float | None,
         Field(ge=0, le=1e15, allow_inf_nan=False, description="of the request, by the guest's clock; it is kept"),
@@ -64,7 +73,7 @@ class LoansDocument(_Document):
 
 
 class GpuDocument(_Document):
-    """A GPU. `state`: that of its loan; without one free, away: not counted, or needed: the host reaches a card by it
+    """A GPU. `state`: that of its loan; without one free, away: not counted, or needed: the server reaches a card by it
     alone."""
 
     gpu: str

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from ringhil.emulator.lending.database import METADATA, LendingDatabase
-from ringhil.emulator.lending.loan import Loan, LoanStep
+from ringhil.emulator.lending.loan import GpuLoan, LoanStep
 
 MOST_ERROR = 300  # characters
 
@@ -71,7 +71,7 @@ _STEPS = Table(
     Column("did", String(10), nullable=False),  # begun, done, failed
 )
 _CLOCK = Table("loan_clock", METADATA, Column("cycle", BigInteger, nullable=False))
-_FIELDS = tuple(each.name for each in fields(Loan))
+_FIELDS = tuple(each.name for each in fields(GpuLoan))
 
 
 class LoanJournal:
@@ -90,7 +90,7 @@ class LoanJournal:
         with self._database.begin() as connection:
             self._at(connection, cycle)
 
-    def new(self, loan: Loan, cycle: int) -> int:
+    def new(self, loan: GpuLoan, cycle: int) -> int:
         """Write down a loan, and that its GPUs are in it; its number. Fails when one of them is in another."""
         with self._database.begin() as connection:
             self._at(connection, cycle)
@@ -102,7 +102,7 @@ class LoanJournal:
             connection.execute(_HELD.insert(), [{"gpu": gpu, "loan": number} for gpu in loan.gpus])
             return number
 
-    def save(self, loan: Loan, cycle: int, did: tuple[LoanStep, str] | None = None) -> None:
+    def save(self, loan: GpuLoan, cycle: int, did: tuple[LoanStep, str] | None = None) -> None:
         """Write down how far a loan is. `did`: a step, and whether it was begun, done, or has failed."""
         with self._database.begin() as connection:
             self._at(connection, cycle)
@@ -113,20 +113,20 @@ class LoanJournal:
                 step, what = did
                 connection.execute(_STEPS.insert().values(loan=loan.id, cycle=cycle, step=step.value, did=what))
 
-    def open(self) -> list[Loan]:
+    def open(self) -> list[GpuLoan]:
         """Loans that are not over."""
         with self._database.read() as connection:
             return [
                 _loan(row) for row in connection.execute(_LOANS.select().where(_LOANS.c.open).order_by(_LOANS.c.id))
             ]
 
-    def loan(self, number: int) -> Loan | None:
+    def loan(self, number: int) -> GpuLoan | None:
         """That loan, over or not; None: there is none."""
         with self._database.read() as connection:
             row = connection.execute(_LOANS.select().where(_LOANS.c.id == number)).first()
         return None if row is None else _loan(row)
 
-    def latest(self, most: int, node: str = "") -> list[Loan]:
+    def latest(self, most: int, node: str = "") -> list[GpuLoan]:
         """The latest loans, the newest first; `node`: only its own."""
         wanted = _LOANS.select().order_by(_LOANS.c.id.desc()).limit(most)
         if node:
@@ -154,12 +154,12 @@ class LoanJournal:
             connection.execute(_CLOCK.insert().values(cycle=cycle))
 
 
-def _row(loan: Loan) -> dict[str, Any]:
+def _row(loan: GpuLoan) -> dict[str, Any]:
     row = {name: getattr(loan, name) for name in _FIELDS}
     return row | {"gpus": ",".join(loan.gpus), "open": loan.open}
 
 
-def _loan(row: Any) -> Loan:
+def _loan(row: Any) -> GpuLoan:
     found = {name: getattr(row, name) for name in _FIELDS}
     steps = {name: None if found[name] is None else LoanStep(found[name]) for name in ("done", "step")}
-    return Loan(**found | steps | {"gpus": tuple(found["gpus"].split(","))})
+    return GpuLoan(**found | steps | {"gpus": tuple(found["gpus"].split(","))})

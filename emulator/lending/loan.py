@@ -2,12 +2,12 @@
 
 | state | what is true | next step |
 |---|---|---|
-| `draining` | chosen; the host gives it no new work, and takes it out of the ring | `drain`, `bind` |
+| `draining` | chosen; the server gives it no new work, and takes it out of the ring | `drain`, `bind` |
 | `bound` | the driver for guests has it | `attach` |
 | `in_guest` | the guest has it; once released, until it is unplugged and reset | `detach`, `reset` |
 | `reset` | out of the guest, and as after power-up, but for its memory | `scrub` |
 | `scrubbed` | its memory is zero | `unbind`, `restore` |
-| `free` | the host's again: the loan is over | |
+| `free` | the server's again: the loan is over | |
 
 A loan that is released before the guest was to get anything goes from `draining` straight to `unbind`.
 """
@@ -28,7 +28,7 @@ class LoanState(StrEnum):
 
 
 class LoanStep(StrEnum):
-    """In the order in which they are taken. `drain` and `restore` are the host's, the others the attachment's."""
+    """In the order in which they are taken. `drain` and `restore` are the server's, the others the attachment's."""
 
     DRAIN = "drain"
     BIND = "bind"
@@ -55,7 +55,7 @@ _ORDER = tuple(LoanStep)
 
 
 @dataclass(slots=True)
-class Loan:
+class GpuLoan:
     """One row of the journal. Times are cycles of the loans' own clock, which goes on over restarts; None: not yet.
 
     `size`: bytes of GPU memory that the work needs. `mapping`: name of the GPUs it was asked from, "": any. `told`:
@@ -96,7 +96,7 @@ class Loan:
 
     @property
     def open(self) -> bool:
-        """Its GPUs are not the host's."""
+        """Its GPUs are not the server's."""
         return self.done is not LoanStep.RESTORE
 
     @property

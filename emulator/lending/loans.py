@@ -9,14 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.lending.attachment import Attachment, AttachmentError, GuestState, LendableGpu
+from ringhil.emulator.lending.attachment import (
+    Attachment,
+    AttachmentError,
+    GuestState,
+    LendableGpu,
+)
 from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.journal import MOST_ERROR, LoanJournal
-from ringhil.emulator.lending.loan import Loan, LoanStep
+from ringhil.emulator.lending.loan import GpuLoan, LoanStep
 
 
 class HostRefusal(RinghilError):
-    """The host doesn't lend that GPU now. `holders`: whose contexts are on it."""
+    """The server doesn't lend that GPU now. `holders`: whose contexts are on it."""
 
     def __init__(self, why: str, holders: Sequence[str] = ()) -> None:
         super().__init__(why)
@@ -32,11 +37,11 @@ class LendingHost(Protocol):
         ...
 
     def counted(self, gpu: str) -> bool:
-        """The census counts it, and the host has it."""
+        """The census counts it, and the server has it."""
         ...
 
     def needed(self, gpu: str) -> bool:
-        """The host can't do without it: by no other GPU does it reach a card."""
+        """The server can't do without it: no other GPU reaches that card."""
         ...
 
     def placed(self, gpu: str) -> int:
@@ -53,13 +58,13 @@ class LendingHost(Protocol):
         ...
 
     def restore(self, gpu: str) -> bool:
-        """Take it into the ring again; whether the host has it, counted or failed."""
+        """Take it into the ring again; whether the server has it, counted or failed."""
         ...
 
 
 class LoanRefused(RinghilError):
-    """A request that can't be met. `wrong`: no such request can, or it was not found; otherwise something may be free
-    in `cycles`, None: nobody knows. `holders`: by GPU, whose contexts are in the way."""
+    """A request that can't be met. `wrong`: names what is not there; otherwise something may be free in `cycles`, None:
+    nobody knows. `holders`: by GPU, whose contexts are in the way."""
 
     def __init__(
         self,
@@ -122,9 +127,9 @@ class _Trial:
     not_before: int = 0
 
 
-class Loans:
-    """`choose`: which GPUs of those that can be lent. `mappings`: names of GPUs by purpose. Raises
-    LendingDatabaseError.
+class GpuLoans:
+    """`choose`: which GPUs of those that can be lent, None: those that have computed least for guests. `mappings`:
+    names of GPUs by purpose. Raises LendingDatabaseError.
 
     Call `turn` again and again, between two steps of the run. `on_change` is told of each loan whose state has
     changed, or that is on its way back now."""
@@ -140,18 +145,17 @@ class Loans:
         mappings: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._journal, self._attachment, self._host, self._idle = journal, attachment, host, idle
-        self._choose = choose or self._least_lent
+        self._choose = choose or self._least_used
         self.mappings = dict(mappings or {})
         self.gpus = {gpu.name: gpu for gpu in attachment.gpus()}
         by_group: dict[str, list[LendableGpu]] = {}
         for gpu in self.gpus.values():
             by_group.setdefault(gpu.group, []).append(gpu)
         self.groups = [GpuGroup(name, tuple(found)) for name, found in by_group.items()]
-        self.on_change: Callable[[Loan], None] = lambda loan: None
+        self.on_change: Callable[[GpuLoan], None] = lambda loan: None
         self._began = journal.cycle() - host.now
         self._ticked = self.now
         self._looked = self.now - _GUESTS
-        self._lent = dict[str, int]()  # times that each group was lent
         self._open = {loan.id: loan for loan in journal.open()}
         self._trials = {number: _Trial() for number in self._open}
         self._recover()
@@ -163,7 +167,7 @@ class Loans:
 
     # -------------------------------------------------------------------------------------------------------- requests
 
-    def request(self, wish: LoanWish) -> tuple[Loan, bool]:
+    def request(self, wish: LoanWish) -> tuple[GpuLoan, bool]:
         """A loan for a guest, and whether it is new: a guest that asks twice has one. Raises LoanRefused and
         LendingDatabaseError."""
         mine = next((loan for loan in self._open.values() if loan.node == wish.node), None)
@@ -183,45 +187,44 @@ class Loans:
         free = [group for group in able if all(self._lendable(gpu.name, holders) for gpu in group.gpus)]
         if not free:
             raise LoanRefused(_nothing(holders), cycles=self._when(able), holders=holders)
-        free.sort(key=lambda group: sum(self._host.placed(gpu.name) for gpu in group.gpus))
-        group = self._choose(wish, free)
+        roles = {group.name: sum(self._host.placed(gpu.name) for gpu in group.gpus) for group in free}
+        group = self._choose(wish, [each for each in free if roles[each.name] == min(roles.values())])
         names, now = tuple(gpu.name for gpu in group.gpus), self.now
-        loan = Loan(0, wish.node, wish.kind, wish.size, names, now, wish.mapping, wish.told)
+        loan = GpuLoan(0, wish.node, wish.kind, wish.size, names, now, wish.mapping, wish.told)
         loan.look_at, loan.seen = now + self._idle.period, self._meters(loan)[0]
         loan.id = self._journal.new(loan, now)
-        self._lent[group.name] = self._lent.get(group.name, 0) + 1
         self._open[loan.id] = loan
         self._trials[loan.id] = _Trial()
         return loan, True
 
-    def release(self, number: int, reason: str = "released") -> Loan:
+    def release(self, number: int, reason: str = "released") -> GpuLoan:
         """Send a loan on its way back; one that is already is not sent again. Raises KeyError: there is none."""
         loan = self.loan(number)
         if loan.open and not loan.released:
             self._save(loan, released=True, reason=reason, look_at=None, grace=False)
         return loan
 
-    def loan(self, number: int) -> Loan:
+    def loan(self, number: int) -> GpuLoan:
         """Raises KeyError: there is none."""
         found = self._open.get(number) or self._journal.loan(number)
         if found is None:
             raise KeyError(number)
         return found
 
-    def of(self, gpu: str) -> Loan | None:
+    def of(self, gpu: str) -> GpuLoan | None:
         """The open loan that a GPU is in."""
         return next((loan for loan in self._open.values() if gpu in loan.gpus), None)
 
-    def latest(self, most: int, node: str = "") -> list[Loan]:
+    def latest(self, most: int, node: str = "") -> list[GpuLoan]:
         """The latest, over or not; `node`: of this guest. Raises LendingDatabaseError."""
         return [self._open.get(loan.id, loan) for loan in self._journal.latest(most, node)]
 
-    def opened(self) -> list[Loan]:
+    def opened(self) -> list[GpuLoan]:
         """All that are not over."""
         return list(self._open.values())
 
     def idle(self, gpu: str) -> str:
-        """Of a GPU that no loan has: free; away: not counted; needed: the host can't do without it."""
+        """Of a GPU that no loan has: free; away: not counted; needed: the server can't do without it."""
         if not self._host.counted(gpu):
             return "away"
         return "needed" if self._host.needed(gpu) else "free"
@@ -240,7 +243,7 @@ class Loans:
             found[loan.gpus[0]] = (count + 1, busy + more, energy + joules)
         return found
 
-    def used(self, loan: Loan) -> tuple[int, float]:
+    def used(self, loan: GpuLoan) -> tuple[int, float]:
         """Cycles that the GPUs of a loan have computed for its guest, and joules that they took."""
         if loan.attached is None or not loan.open or loan.done is not LoanStep.ATTACH:
             return loan.busy, loan.energy
@@ -265,14 +268,15 @@ class Loans:
             raise LoanRefused("no GPU is both of that name and of that mapping", wrong="gpu")
         if not found:
             most = max((group.memory for group in there), default=0)
-            raise LoanRefused(f"size: found {wish.size}; a GPU has at most {most} bytes", wrong="size")
+            raise LoanRefused(f"size: found {wish.size}; a GPU has at most {most} bytes")
         return found
 
     def _lendable(self, gpu: str, holders: Mapping[str, Sequence[str]]) -> bool:
         return self.idle(gpu) == "free" and gpu not in holders and self.of(gpu) is None
 
-    def _least_lent(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
-        return min(free, key=lambda group: self._lent.get(group.name, 0))
+    def _least_used(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
+        used = self.used_by_gpu()
+        return min(free, key=lambda group: used.get(group.gpus[0].name, (0, 0, 0.0))[1])
 
     def _when(self, able: Sequence[GpuGroup]) -> int | None:
         """Cycles until one of them may be free."""
@@ -305,7 +309,7 @@ class Loans:
             for trial in self._trials.values():
                 trial.not_before = self.now + _AGAIN
 
-    def _advance(self, loan: Loan) -> None:
+    def _advance(self, loan: GpuLoan) -> None:
         self._look_at_use(loan)
         trial = self._trials[loan.id]
         if self.now < trial.not_before:
@@ -329,7 +333,7 @@ class Loans:
                 failed = None if loan.step is None else (loan.step, "failed")
                 self._save(loan, failed, error=text)
 
-    def _seen_to(self, loan: Loan, trial: _Trial) -> bool:
+    def _seen_to(self, loan: GpuLoan, trial: _Trial) -> bool:
         """Whether all that was forgotten is as it was."""
         while trial.anew:
             step = trial.anew[0]
@@ -342,12 +346,12 @@ class Loans:
             trial.anew.pop(0)
         return True
 
-    def _all(self, loan: Loan, step: LoanStep) -> bool:
+    def _all(self, loan: GpuLoan, step: LoanStep) -> bool:
         """Ask for a step of every GPU of a loan, all at once; whether it is done."""
         done = [self._ask(loan, step, gpu) for gpu in loan.gpus]
         return all(done)
 
-    def _ask(self, loan: Loan, step: LoanStep, gpu: str) -> bool:
+    def _ask(self, loan: GpuLoan, step: LoanStep, gpu: str) -> bool:
         match step:
             case LoanStep.DRAIN:
                 return self._host.drain(gpu)
@@ -368,7 +372,7 @@ class Loans:
             case LoanStep.RESTORE:
                 return self._host.restore(gpu)
 
-    def _done(self, loan: Loan, step: LoanStep) -> None:
+    def _done(self, loan: GpuLoan, step: LoanStep) -> None:
         """Write down that a step is done, and what follows from that."""
         now, more = self.now, dict[str, object]()
         if step is LoanStep.BIND:
@@ -384,7 +388,7 @@ class Loans:
             more["ended"] = now
         self._save(loan, (step, "done"), done=step, step=None, error="", **more)
 
-    def _save(self, loan: Loan, did: tuple[LoanStep, str] | None = None, **changes: object) -> None:
+    def _save(self, loan: GpuLoan, did: tuple[LoanStep, str] | None = None, **changes: object) -> None:
         """Change a loan, in the journal first: what isn't written there has not happened."""
         self._journal.save(replace(loan, **changes), self.now, did)  # type: ignore[arg-type]
         before = loan.state, loan.released
@@ -396,13 +400,13 @@ class Loans:
         if (loan.state, loan.released) != before:
             self.on_change(loan)
 
-    def _meters(self, loan: Loan) -> tuple[int, float]:
+    def _meters(self, loan: GpuLoan) -> tuple[int, float]:
         found = [self._attachment.meters(gpu) for gpu in loan.gpus]
         return sum(each.busy for each in found), sum(each.energy for each in found)
 
     # ------------------------------------------------------------------------------------------------------------ idle
 
-    def _look_at_use(self, loan: Loan) -> None:
+    def _look_at_use(self, loan: GpuLoan) -> None:
         """Idle since the last look, and still at the second one: it is taken back (V8). So is one that can't get to
         its guest."""
         if loan.released or loan.look_at is None or self.now < loan.look_at:
@@ -418,7 +422,7 @@ class Loans:
     # --------------------------------------------------------------------------------------------------------- restarts
 
     def _recover(self) -> None:
-        """After a restart: what the host has forgotten is seen to again, and what guests have without a loan is taken
+        """After a restart: what the server has forgotten is seen to again, and what guests have without a loan is taken
         back."""
         for loan in self._open.values():
             self._trials[loan.id].anew = list(loan.stands)
@@ -431,7 +435,7 @@ class Loans:
         """Nobody has written down that a guest has it: it goes the whole way back."""
         group = next(group for group in self.groups if any(each.name == gpu for each in group.gpus))
         names = tuple(each.name for each in group.gpus)
-        loan = Loan(0, held.get(gpu, ""), "unknown", 0, names, self.now, done=LoanStep.BIND)
+        loan = GpuLoan(0, held.get(gpu, ""), "unknown", 0, names, self.now, done=LoanStep.BIND)
         loan.released, loan.reason = True, "no loan of the journal"
         loan.id = self._journal.new(loan, self.now)
         self._open[loan.id] = loan

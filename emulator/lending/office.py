@@ -19,8 +19,8 @@ from ringhil.emulator.lending.document import (
     UsageDocument,
     UsageRow,
 )
-from ringhil.emulator.lending.loan import Loan, LoanState
-from ringhil.emulator.lending.loans import LoanRefused, Loans, LoanWish
+from ringhil.emulator.lending.loan import GpuLoan, LoanState
+from ringhil.emulator.lending.loans import GpuLoans, LoanRefused, LoanWish
 from ringhil.emulator.lending.tokens import OPERATOR
 
 
@@ -32,7 +32,6 @@ class OfficeAnswer(NamedTuple):
 
 
 Then = Callable[[OfficeAnswer], None]
-_STATUS = {"node": 404, "gpu": 404, "mapping": 404, "size": 422}
 _LATEST = 100  # loans that are told
 PATIENCE = 10.0  # seconds that a request waits for its GPU
 
@@ -47,7 +46,7 @@ class _Waiting:
 class LoanOffice:
     """`cycle`: seconds. `who`: OPERATOR, or the guest whose token was given. `monotonic`: seconds of who waits."""
 
-    def __init__(self, loans: Loans, cycle: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, loans: GpuLoans, cycle: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._loans, self._cycle, self._monotonic = loans, cycle, monotonic
         self._waiting: dict[int, list[_Waiting]] = {}  # by loan: who is told when it is bound
         loans.on_change = self._changed
@@ -126,7 +125,7 @@ class LoanOffice:
             rows.append(UsageRow(gpu=gpu, loans=count, busy_s=self._seconds(busy), energy_j=round(energy, 6)))
         return OfficeAnswer(200, UsageDocument(usage=rows))
 
-    def _about(self, who: str, number: int, do: Callable[[int], Loan]) -> OfficeAnswer:
+    def _about(self, who: str, number: int, do: Callable[[int], GpuLoan]) -> OfficeAnswer:
         try:
             if number > MOST_ID:
                 raise KeyError(number)
@@ -137,11 +136,11 @@ class LoanOffice:
         except KeyError:
             return _error(404, f"loan {number}: there is none")
 
-    def _changed(self, loan: Loan) -> None:
+    def _changed(self, loan: GpuLoan) -> None:
         if loan.state is not LoanState.DRAINING or loan.released:
             self._tell(loan)
 
-    def _tell(self, loan: Loan) -> None:
+    def _tell(self, loan: GpuLoan) -> None:
         for each in self._waiting.pop(loan.id, []):
             if loan.released and loan.bound is None:
                 each.then(self._refused(LoanRefused(loan.reason, cycles=None)))
@@ -150,12 +149,12 @@ class LoanOffice:
 
     def _refused(self, error: LoanRefused) -> OfficeAnswer:
         if error.wrong:
-            return _error(_STATUS[error.wrong], str(error))
+            return _error(404, str(error))
         wait = None if error.cycles is None else self._seconds(error.cycles)
         holders = {gpu: list(names) for gpu, names in error.holders.items()}
         return OfficeAnswer(409, NothingFree(error=str(error), free_in_s=wait, holders=holders))
 
-    def _document(self, loan: Loan) -> LoanDocument:
+    def _document(self, loan: GpuLoan) -> LoanDocument:
         busy, energy = self._loans.used(loan)
 
         def at(cycle: int | None) -> float | None:

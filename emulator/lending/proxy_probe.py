@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +17,7 @@ from ringhil.emulator.children import Child
 from ringhil.emulator.lending.attachment import AttachmentError
 from ringhil.emulator.lending.card_server import CardServer
 from ringhil.emulator.lending.lent_card import ALL_ONES
-from ringhil.emulator.lending.qmp import Qmp
+from ringhil.emulator.lending.qmp import Qmp, QmpGoneError
 
 _PATIENCE = 10.0  # seconds
 _STEP = 0.01
@@ -41,7 +41,7 @@ def why_no_proxy(program: str) -> str:
         return "there is no such program"
     with TemporaryDirectory(prefix="ringhil-probe-") as folder, ExitStack() as stack:
         path = Path(folder) / "qmp"
-        machine = ("-M", "pc", "-accel", "tcg", "-m", "32", "-nodefaults", "-no-user-config", "-display", "none")
+        machine = ("-M", "pc", "-accel", "tcg", "-m", "32", "-nodefaults", "-no-user-config", "-display", "none", "-S")
         null = subprocess.DEVNULL
         quiet = {"stdin": null, "stdout": null, "stderr": null}
         try:
@@ -65,16 +65,25 @@ def why_no_proxy(program: str) -> str:
 
 
 def _plug(guest: Child, path: Path, theirs: socket.socket) -> None:
-    """While it runs, as loans do. Then it starts anew, as only its firmware looks for cards."""
-    with theirs:
-        _until(path.exists, guest)
-        with Qmp(path, patience=_PATIENCE) as qmp:
-            qmp.ask("stop")
-            qmp.ask("getfd", files=[theirs.fileno()], fdname="card")
-            theirs.close()
-            qmp.ask("device_add", driver="x-pci-proxy-dev", id="card", fd="card", addr="0x10.0")
-            qmp.ask("system_reset")
-            qmp.ask("cont")
+    """Before the firmware begins, which is what looks for cards."""
+    with theirs, _connected(guest, path) as qmp:
+        qmp.ask("getfd", files=[theirs.fileno()], fdname="card")
+        theirs.close()
+        qmp.ask("device_add", driver="x-pci-proxy-dev", id="card", fd="card", addr="0x10.0")
+        qmp.ask("cont")
+
+
+def _connected(guest: Child, path: Path) -> Qmp:
+    """A socket is there a moment before anybody listens. Raises AttachmentError."""
+    lines: list[Qmp] = []
+
+    def connect() -> bool:
+        with suppress(QmpGoneError):
+            lines.append(Qmp(path, patience=_PATIENCE))
+        return bool(lines)
+
+    _until(connect, guest)
+    return lines[0]
 
 
 def _until(done: Callable[[], bool], guest: Child) -> None:

@@ -42,9 +42,7 @@ class Qmp:
             self._line.connect(str(path))
         except OSError as error:
             self._line.close()
-            raise QmpGoneError(
-                f"{path}: {error.strerror or error}; wanted is a QMP socket of a running guest"
-            ) from None
+            raise QmpGoneError(f"{path}: {error.strerror or error}; wanted is QMP of a guest") from None
         try:
             if "QMP" not in next(self._lines()):
                 raise AttachmentError(f"{path}: found something else than QMP")

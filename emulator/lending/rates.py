@@ -11,8 +11,8 @@ _MOST_CLIENTS = 4096  # that are remembered; of the others the bucket is full
 class RequestRate:
     """`rate`: requests a second. `burst`: at once, after a while without any."""
 
-    rate: float = 50.0
-    burst: float = 100.0
+    rate: float = 20.0
+    burst: float = 60.0
 
 
 class RequestRates:

@@ -1,4 +1,4 @@
-"""The emulated server as the host of loans: its CPU drains GPUs, takes them out of the ring and back."""
+"""The emulated server as who lends its GPUs: its CPU drains GPUs, takes them out of the ring and back."""
 
 from collections.abc import Sequence
 
@@ -91,7 +91,7 @@ class RunHost:
 
     def _lend(self, gpu: str) -> None:
         if self.counted(gpu) and self.needed(gpu):
-            raise HostRefusal(f"{gpu} is the last by which the host reaches a card")
+            raise HostRefusal(f"{gpu} is the last by which the server reaches a card")
         try:
             self._server.lend(GpuRef.parse(gpu))
         except LendError as error:

@@ -8,7 +8,8 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import Attachment
 from ringhil.emulator.lending.desk import LoanDesk
 from ringhil.emulator.lending.journal import LoanJournal
-from ringhil.emulator.lending.loans import Choose, IdleTimes, Loans
+from ringhil.emulator.lending.keeping import UsageKeeper
+from ringhil.emulator.lending.loans import GpuLoans, IdleTimes
 from ringhil.emulator.lending.office import LoanOffice
 from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.run_host import RunHost
@@ -36,7 +37,7 @@ class LendServing:
         clock: int | None = None,
         rate: RequestRate | None = None,
         mappings: dict[str, frozenset[str]] | None = None,
-        choose: Choose | None = None,
+        usage: UsageKeeper | None = None,
     ) -> None:
         self._run = run
         with ExitStack() as stack:
@@ -49,9 +50,11 @@ class LendServing:
             stack.callback(attachment.close)
             self._count()
             host = RunHost(run.server)
-            self.loans = Loans(journal, attachment, host, idle, choose=choose, mappings=mappings)
+            choose = usage.choose if usage is not None else None
+            self.loans = GpuLoans(journal, attachment, host, idle, choose=choose, mappings=mappings)
+            self._usage = usage
             self._office = LoanOffice(self.loans, cycle)
-            self._app = application(self._office, self._desk, token, rate or RequestRate())
+            self._app = application(self._office, self._desk, token, rate or RequestRate(), self.web.used)
             self._stack = stack.pop_all()
 
     def serve(self, until: Callable[[], bool]) -> None:
@@ -61,6 +64,8 @@ class LendServing:
 
         def over() -> bool:
             self._office.turn()
+            if self._usage is not None:
+                self._usage.turn(self.loans)
             return until()
 
         self._serving.serve(over)

@@ -7,6 +7,7 @@ guest's own kernel, interrupts, DMA, and how fast anything is beyond `SimTimes`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ringhil.emulator.lending.attachment import AttachedMeters, AttachmentError, GuestState, LendableGpu
 
@@ -40,9 +41,9 @@ class _Gpu:
 
 
 class SimAttachment:
-    """Of these GPUs. `now`: cycle of the run. `work`: cycles that a guest computes as soon as it has a GPU. `watts` and
-    `cycle` (seconds): what a GPU takes while it computes. Every node address is that of a guest that runs, unless it
-    was said to be in another state (`says`)."""
+    """Of these GPUs. `now`: cycle of the run. `work`: cycles that a guest computes as soon as it has a GPU. `watts`:
+    what a GPU takes while it computes, by its type. `cycle`: seconds. Every node address is that of a guest that runs,
+    unless it was said to be in another state (`says`)."""
 
     def __init__(
         self,
@@ -51,11 +52,11 @@ class SimAttachment:
         *,
         times: SimTimes | None = None,
         work: int = 0,
-        watts: float = 70.0,
+        watts: Mapping[str, float] = MappingProxyType({}),
         cycle: float = 1e-6,
     ) -> None:
         self._gpus, self._now, self._times, self._work = list(gpus), now, times or SimTimes(), work
-        self._joules = watts * cycle
+        self._joules = {gpu.name: watts.get(gpu.model, 0.0) * cycle for gpu in gpus}
         self._states = {gpu.name: _Gpu() for gpu in gpus}
         self._guests: dict[str, GuestState] = {}
 
@@ -133,7 +134,7 @@ class SimAttachment:
     def meters(self, gpu: str) -> AttachedMeters:
         """See Attachment."""
         busy = self._busy(self._states[gpu])
-        return AttachedMeters(busy, busy * self._joules)
+        return AttachedMeters(busy, busy * self._joules[gpu])
 
     def attend(self) -> None:
         """Guests ask for nothing."""
@@ -177,7 +178,7 @@ class SimAttachment:
         self._states[gpu].failed = False
 
     def restart(self) -> None:
-        """The host starts anew: its own driver has every GPU, and no guest runs that had one."""
+        """The server starts anew: its own driver has every GPU, and no guest runs that had one."""
         for state in self._states.values():
             self._stop(state)
             state.for_guests, state.node, state.step = False, "", ""

@@ -7,6 +7,7 @@ loan has used, and two that follow each other can be made into one without anyth
 |---|---|
 | `usage_samples` | a sample of a GPU |
 | `usage_loans` | a loan: who asked for what, and what it has used by samples that are not kept any more |
+| `usage_models` | what was learned from them |
 
 Times are nanoseconds of the run's clock. A run that goes on with a database counts on from the last time in it. Samples
 are kept for `keep` seconds of that clock; then only the sums of their loans are. What is noted waits in memory until a
@@ -17,12 +18,20 @@ last sample grows in the place of a new one.
 import json
 import logging
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from ringhil.emulator.errors import printable
-from ringhil.emulator.lending.database import METADATA, NAME, NAME_LENGTH, LendingDatabase, LendingDatabaseError
+from ringhil.emulator.lending.database import (
+    DOCUMENT,
+    METADATA,
+    NAME,
+    NAME_LENGTH,
+    LendingDatabase,
+    LendingDatabaseError,
+)
 
 # isort: split
 from sqlalchemy import (
@@ -32,6 +41,7 @@ from sqlalchemy import (
     Connection,
     Double,
     Index,
+    Integer,
     Table,
     Text,
     and_,
@@ -82,6 +92,12 @@ LOANS = Table(
     *_used(),
 )
 Index("usage_loans_began", LOANS.c.began)
+MODELS = Table(
+    "usage_models",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("document", DOCUMENT, nullable=False),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +114,7 @@ class MeterReading:
         """What has been used since then. Meters of which one says less than before have been reset meanwhile."""
         pairs = ((before.energy, self.energy), (before.busy, self.busy), (before.launches, self.launches))
         if any(now < then for then, now in pairs if now is not None and then is not None):
-            before = replace(before, energy=0, busy=0, launches=0)
+            before = replace(before, energy=None, busy=None, launches=0)
         return replace(
             self,
             energy=_risen(before.energy, self.energy),
@@ -109,7 +125,7 @@ class MeterReading:
 
 @dataclass(frozen=True, slots=True)
 class UsageSample:
-    """What a GPU used from `since` to `at`, nanoseconds, lent by `loan` (None: the host had it). Units: those of a
+    """What a GPU used from `since` to `at`, nanoseconds, lent by `loan` (None: no guest had it). Units: those of a
     reading; `memory`: the most that was seen."""
 
     gpu: str
@@ -171,6 +187,9 @@ class UsageLog:
         with database.read() as connection:
             last = [connection.scalar(select(func.max(c))) or 0 for c in (SAMPLES.c.at, LOANS.c.began, LOANS.c.ended)]
             open_ = connection.execute(select(LOANS.c.gpu, LOANS.c.loan).where(LOANS.c.ended.is_(None))).all()
+        self.lent_busy = Counter[str]()  # by GPU, nanoseconds that it computed for guests before this run
+        for loan in loans_used(database):
+            self.lent_busy[loan.gpu] += loan.busy or 0
         self.origin = max(map(int, last))  # of this run's clock in that of the database
         self._holders = {str(gpu): str(loan) for gpu, loan in open_}
         self._read: dict[str, tuple[int, MeterReading]] = {}  # by GPU: when, and what
@@ -196,9 +215,9 @@ class UsageLog:
             for gpu, reading in readings.items():
                 self._note(_name(gpu), self.origin + at, reading)
 
-    def lent(self, loan: LoanUsage, reading: MeterReading | None = None) -> None:
-        """A loan begins, `loan.began` in the run's time, with what its GPU's meters say then. Said again it changes
-        nothing."""
+    def lent(self, loan: LoanUsage, readings: Mapping[str, MeterReading] | None = None) -> None:
+        """A loan begins, `loan.began` in the run's time, with what meters say then. Its GPUs are those of `readings`,
+        or `loan.gpu` alone. Said again it changes nothing."""
         began = self.origin + loan.began
         loan = replace(
             loan, loan=_name(loan.loan), node=_name(loan.node), kind=_name(loan.kind), gpu=_name(loan.gpu), began=began
@@ -206,23 +225,25 @@ class UsageLog:
         with self._lock:
             if self._holders.get(loan.gpu) == loan.loan:
                 return
-            if reading is not None:
-                self._note(loan.gpu, began, reading)
-            if (other := self._holders.get(loan.gpu)) is not None:
-                self._waiting.append(_Ended(other, began))
-            self._holders[loan.gpu] = loan.loan
+            for gpu, reading in (readings or {}).items():
+                self._note(_name(gpu), began, reading)
+            for gpu in map(_name, readings or (loan.gpu,)):
+                if (other := self._holders.get(gpu)) is not None:
+                    self._waiting.append(_Ended(other, began))
+                self._holders[gpu] = loan.loan
             self._waiting.append(loan)
 
-    def back(self, loan: str, at: int, reading: MeterReading | None = None) -> None:
-        """A loan ends; its GPU has not been reset yet. Said again it changes nothing."""
+    def back(self, loan: str, at: int, readings: Mapping[str, MeterReading] | None = None) -> None:
+        """A loan ends, and what meters say then: its GPUs have not been reset yet. Said again it changes nothing."""
         loan = _name(loan)
         with self._lock:
-            gpu = next((gpu for gpu, holder in self._holders.items() if holder == loan), None)
-            if gpu is None:
+            gpus = [gpu for gpu, holder in self._holders.items() if holder == loan]
+            if not gpus:
                 return
-            if reading is not None:
-                self._note(gpu, self.origin + at, reading)
-            del self._holders[gpu]
+            for gpu, reading in (readings or {}).items():
+                self._note(_name(gpu), self.origin + at, reading)
+            for gpu in gpus:
+                del self._holders[gpu]
             self._waiting.append(_Ended(loan, self.origin + at))
 
     def _note(self, gpu: str, at: int, now: MeterReading) -> None:
@@ -383,7 +404,7 @@ def _most(one: int | None, other: int | None) -> int | None:
 
 
 def _risen(before: int | None, now: int | None) -> int | None:
-    return None if now is None or before is None else min(now - before, _HIGHEST)
+    return None if now is None else min(now - (before or 0), _HIGHEST)
 
 
 # -------------------------------------------------------------------------------------------------------------- reading

@@ -1,7 +1,8 @@
 """The request API over HTTP (V1): who may ask, how much, and what is answered. It needs Starlette.
 
-Every request has a bearer token. What is asked is done by the thread that plays the run (`desk.py`). A client that asks
-too often hears so only when it may ask again, a second at most: so it can't keep this thread busy.
+Every request has a bearer token. What is asked is done by the thread that plays the run (`desk.py`). A client that
+asks too often hears so a second later, and nothing else of its connection is read until then: so it can't keep this
+thread busy.
 """
 
 import asyncio
@@ -34,13 +35,15 @@ if TYPE_CHECKING:
 
 MOST_BODY = 16 * 1024  # bytes of a request
 _PATIENT = 10.0  # seconds that a body may take
-_TARPIT = 1.0  # seconds
-_MOST_DELAYED = 64  # requests of one client that wait to hear that they are too many; others hear at once
+_TARPIT = 1.0  # seconds that a request which is too many waits to hear so
 _SCHEME = "bearer "
 
 
-def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRate) -> "ASGIApp":
-    """`token`: the operator's."""
+Used = Callable[[tuple[str, int]], None]
+
+
+def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRate, used: Used) -> "ASGIApp":
+    """`token`: the operator's. `used` is told from where a request has come that was let in."""
     pages = _Pages(office, desk)
     number = "/v1/loans/{id:int}"
     routes = [
@@ -58,16 +61,15 @@ def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRat
         DeskClosedError: _away,
         LendingDatabaseError: _away,
     }
-    return _Gate(Starlette(routes=routes, exception_handlers=handlers), token, rate)
+    return _Gate(Starlette(routes=routes, exception_handlers=handlers), token, rate, used)
 
 
 class _Gate:
     """Lets requests pass that have a token, and aren't too many."""
 
-    def __init__(self, inner: "ASGIApp", token: str, rate: RequestRate) -> None:
-        self._inner, self._token = inner, token
+    def __init__(self, inner: "ASGIApp", token: str, rate: RequestRate, used: Used) -> None:
+        self._inner, self._token, self._used = inner, token, used
         self._rates = RequestRates(rate, time.monotonic)
-        self._delayed: dict[str, int] = {}
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """See ASGI."""
@@ -77,13 +79,15 @@ class _Gate:
         client = f"token {who}" if who is not None else f"address {(scope.get('client') or ('',))[0]}"
         wait = self._rates.wait(client)
         if wait:
-            await self._delay(client, min(wait, _TARPIT))
+            await asyncio.sleep(_TARPIT)
             answer = _error(429, "too many requests", {"Retry-After": str(math.ceil(wait))})
             await answer(scope, receive, send)
         elif who is None:
             answer = _error(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
             await answer(scope, receive, send)
         else:
+            if scope.get("client"):
+                self._used(tuple(scope["client"]))
             scope["ringhil_who"] = who
             await self._inner(scope, receive, send)
 
@@ -93,17 +97,6 @@ class _Gate:
         if not text.lower().startswith(_SCHEME):
             return None
         return identity(self._token, text[len(_SCHEME) :].strip())
-
-    async def _delay(self, client: str, seconds: float) -> None:
-        if self._delayed.get(client, 0) >= _MOST_DELAYED:
-            return
-        self._delayed[client] = self._delayed.get(client, 0) + 1
-        try:
-            await asyncio.sleep(seconds)
-        finally:
-            self._delayed[client] -= 1
-            if not self._delayed[client]:
-                del self._delayed[client]
 
 
 class _Pages:

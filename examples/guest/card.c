@@ -25,40 +25,93 @@ enum {
     CYCLES = 65536, /* of a step */
     MOST_STEPS = 1000,
     COMMAND_HEAD = 16,
+    BAR_2 = 0x18,
+    MAILBOX = 32, /* bytes */
+    ASKED = 0,    /* words of it */
+    ANSWERED,
+    COMMAND,
+    OFFSET,
+    VALUE,
     FRAME_AT = 0,
     RESULT_AT = 4096
 };
+
+static volatile uint32_t *mailbox(const card *gpu)
+{
+    return (volatile uint32_t *)(gpu->memory + gpu->memory_size - MAILBOX);
+}
+
+static void post(const card *gpu, uint32_t command, uint32_t at)
+{
+    volatile uint32_t *box = mailbox(gpu);
+    uint32_t number = box[ASKED] + 1;
+
+    box[COMMAND] = command;
+    box[OFFSET] = 4 * at;
+    box[ASKED] = number;
+    while (box[ANSWERED] != number)
+        ;
+}
+
+static uint32_t read_register(const card *gpu, uint32_t at)
+{
+    if (gpu->registers)
+        return gpu->registers[at];
+    post(gpu, 0, at);
+    return mailbox(gpu)[VALUE];
+}
+
+static void write_register(const card *gpu, uint32_t at, uint32_t value)
+{
+    if (gpu->registers) {
+        gpu->registers[at] = value;
+        return;
+    }
+    mailbox(gpu)[VALUE] = value;
+    post(gpu, 1, at);
+}
+
+/* Of BAR 2. */
+static uint32_t size_of_memory(unsigned slot, unsigned function)
+{
+    uint32_t size;
+
+    pci_write(slot, function, BAR_2, 0xFFFFFFFF);
+    size = ~(pci_read(slot, function, BAR_2) & ~15u) + 1;
+    return size;
+}
 
 int card_find(card *gpu)
 {
     int slot = pci_find(0, ID), memory = slot;
     unsigned function = 1;
 
-    if (slot < 0)
-        return 0;
-    if (pci_read((unsigned)slot, 1, 0) != IVSHMEM) { /* libvirt gives each function a slot of its own */
+    if (slot < 0 || pci_read((unsigned)slot, 1, 0) != IVSHMEM) { /* by libvirt each has a slot of its own */
         function = 0;
         memory = pci_find(0, IVSHMEM);
-        if (memory < 0)
-            return 0;
     }
-    pci_map((unsigned)slot, 0, 0, REGISTERS_AT);
+    if (memory < 0 || pci_read((unsigned)memory, function, 0) != IVSHMEM)
+        return 0;
+    gpu->memory_size = size_of_memory((unsigned)memory, function);
     pci_map((unsigned)memory, function, 0, PEER_AT);
     pci_map((unsigned)memory, function, 2, MEMORY_AT);
-    gpu->registers = (volatile uint32_t *)REGISTERS_AT;
     gpu->memory = (uint8_t *)MEMORY_AT;
+    gpu->registers = 0;
+    if (slot >= 0) {
+        pci_map((unsigned)slot, 0, 0, REGISTERS_AT);
+        gpu->registers = (volatile uint32_t *)REGISTERS_AT;
+    }
     gpu->unit = 1;
-    if (gpu->registers[AT_MAGIC] != MAGIC)
+    if (read_register(gpu, AT_MAGIC) != MAGIC || read_register(gpu, AT_MEMORY) != gpu->memory_size)
         return 0;
-    gpu->memory_size = gpu->registers[AT_MEMORY];
-    gpu->registers[CONTROL] = 1; /* its port to the CPU is open */
-    gpu->registers[STEP] = 500;  /* its links come up */
+    write_register(gpu, CONTROL, 1); /* its port to the CPU is open */
+    write_register(gpu, STEP, 500);  /* its links come up */
     return 1;
 }
 
 int card_gone(void)
 {
-    return pci_find(0, ID) < 0;
+    return pci_find(0, ID) < 0 && pci_find(0, IVSHMEM) < 0;
 }
 
 static int sent(card *gpu, const struct rhw_work *work)
@@ -70,8 +123,8 @@ static int sent(card *gpu, const struct rhw_work *work)
     if (!size)
         return 0;
     memcpy(gpu->memory + FRAME_AT, frame, size);
-    gpu->registers[SEND_AT] = FRAME_AT;
-    gpu->registers[SEND] = (uint32_t)size;
+    write_register(gpu, SEND_AT, FRAME_AT);
+    write_register(gpu, SEND, (uint32_t)size);
     return 1;
 }
 
@@ -80,13 +133,13 @@ static int taken(card *gpu, struct rhw_result *result)
 {
     uint32_t size, steps;
 
-    gpu->registers[TAKE_AT] = RESULT_AT;
+    write_register(gpu, TAKE_AT, RESULT_AT);
     for (steps = 0; steps < MOST_STEPS; steps++) {
-        size = gpu->registers[TAKE];
+        size = read_register(gpu, TAKE);
         if (size)
             return !(size & DAMAGED) && size > RHW_TRAILER && rhw_intact(gpu->memory + RESULT_AT, size)
                    && rhw_unpack_result(result, gpu->memory + RESULT_AT, size - RHW_TRAILER);
-        gpu->registers[STEP] = CYCLES;
+        write_register(gpu, STEP, CYCLES);
     }
     return 0;
 }

@@ -1,4 +1,5 @@
-/* Driver of a lent GPU: function 0 has the registers (BAR 0), function 1 the memory (BAR 2). */
+/* Driver of a lent GPU: function 0 has the registers (BAR 0), function 1 the memory (BAR 2). Where there is the memory
+ * alone, as function 0, registers are reached by a mailbox at its end. */
 #ifndef GUEST_CARD_H
 #define GUEST_CARD_H
 
@@ -8,7 +9,7 @@
 #include "ringhil_frames.h"
 
 typedef struct {
-    volatile uint32_t *registers;
+    volatile uint32_t *registers; /* 0: by the mailbox */
     uint8_t *memory;
     uint32_t memory_size;
     uint32_t unit; /* of the next work */

@@ -118,17 +118,23 @@ static void compute(void)
     must(card_command(&gpu, RHW_COMPUTE_LAUNCH, CONTEXT, KEY, CYCLES, data, 0, &result), "launch");
     say_result("launch", &result);
     must(card_command(&gpu, RHW_COMPUTE_DESTROY, CONTEXT, KEY, 0, data, 0, &result), "destroy");
+    print("computed\n");
 }
 
 static void borrow(void)
 {
+    ra_result result;
+
     agent.line.send = serial_send;
     agent.line.receive = serial_receive;
     agent.host = setting("host");
     agent.token = setting("token");
     agent.node = setting("node");
-    if (ra_request(&agent, setting("kind"), number(setting("size")), &loan) != RA_OK) {
-        say("refused", loan.reason);
+    result = ra_request(&agent, setting("kind"), number(setting("size")), &loan);
+    if (result != RA_OK) {
+        print("refused ");
+        print_hex(result, 1); /* ra_result */
+        say("", loan.reason);
         end(2);
     }
     say("loan", loan.gpu);
@@ -161,6 +167,17 @@ void begin(const uint32_t *multiboot)
         relay_against_direct(&gpu, number(setting("megabytes")));
     if (*setting("host"))
         give_back();
+    if (*setting("deaf"))
+        print("deaf\n");
+    while (*setting("deaf")) /* and it goes on as if the memory were its own */
+        *(volatile uint8_t *)(gpu.memory + 8192) = 0xEE;
+    if (*setting("again")) {
+        while (!card_gone())
+            let_go();
+        while (!card_find(&gpu))
+            let_go();
+        compute();
+    }
     while (*setting("stay"))
         let_go();
     print("done\n");

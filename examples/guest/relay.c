@@ -119,14 +119,12 @@ void relay_against_direct(card *gpu, uint32_t megabytes)
     open();
     for (i = 0; i < PIECE; i++)
         data[i] = (uint8_t)(i * 7);
-    print("direct begins\n");
     since = ticks();
     for (i = 0; i < megabytes; i++) {
         *number = i + 1;
         copy(gpu->memory, data, PIECE);
     }
     say("direct", ticks() - since);
-    print("relay begins\n");
     since = ticks();
     before = *last;
     for (i = 0; i < megabytes; i++) {

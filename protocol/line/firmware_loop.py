@@ -71,7 +71,7 @@ class Declined(Coded):
     BAD_LENGTH = "bad_length", 2, "of the request"
     NO_ROOM = "no_room", 3, "for the answer, or for what was told: more members, say"
     NOT_BOOTED = "not_booted", 4, "no `boot` has come yet"
-    CANNOT = "cannot", 5, "this firmware doesn't do that: grant leases, say"
+    CANNOT = "cannot", 5, "this firmware doesn't do that: grant leases, say; the run ends with it"
 
 
 def _message(kind: LoopType, *fields: object) -> Struct:

@@ -7,8 +7,10 @@ from typing import Any, Literal
 
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.scenario import FAULTS, CrossRef, EventAction, FaultTarget, GpuRef, LinkRef, Server, TimelineEvent
+from ringhil.emulator.scenario.file.faults import LENT, ParameterName
 
 MOST_PATTERNS = 64
+KINDS = (*FAULTS, LENT)  # what can be asked for: faults, and GPUs that are lent
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,23 @@ class Spot:
         return TimelineEvent(0, EventAction.FAULT, self.kind, self.target, None, 0, reverse=self.reverse).where
 
     @property
+    def actions(self) -> tuple[EventAction, EventAction]:
+        """What begins it, and what ends it."""
+        if self.kind == LENT:
+            return EventAction.LEND, EventAction.TAKE_BACK
+        return EventAction.FAULT, EventAction.CLEAR
+
+    @property
+    def parameter(self) -> ParameterName | None:
+        """The number that comes with it."""
+        return FAULTS[self.kind].parameter if self.kind in FAULTS else None
+
+    @property
+    def counted(self) -> bool:
+        """Whether it may end by itself."""
+        return self.kind in FAULTS and FAULTS[self.kind].counted
+
+    @property
     def card(self) -> str:
         """Its card; of a link between cards, the first one."""
         return self.target.card
@@ -36,8 +55,8 @@ def spots(server: Server, kinds: Sequence[str], patterns: Sequence[str] = ()) ->
     Raises ExploreError for an unknown kind, and for a pattern that fits nothing.
     """
     for kind in kinds:
-        if kind not in FAULTS:
-            raise ExploreError(f"--faults: unknown fault {kind!r}; there are {', '.join(FAULTS)}")
+        if kind not in KINDS:
+            raise ExploreError(f"--faults: unknown fault {kind!r}; there are {', '.join(KINDS)}")
     if len(patterns) > MOST_PATTERNS:
         raise ExploreError(f"--places: {len(patterns)} patterns; at most {MOST_PATTERNS}")
     found = [spot for kind in dict.fromkeys(kinds) for spot in _of_kind(server, kind)]
@@ -55,7 +74,7 @@ def _fits(spot: Spot, pattern: str) -> bool:
 
 
 def _of_kind(server: Server, kind: str) -> Iterable[Spot]:
-    hits = FAULTS[kind].hits
+    hits = FAULTS[kind].hits if kind in FAULTS else FaultTarget.GPU
     gpus = [GpuRef(card.name, gpu) for card in server.cards for gpu in range(card.gpus)]
     hosts = [GpuRef(card.name, gpu) for card in server.cards for gpu in card.host_links]
     crossings = [ref for link in server.boundary_links for ref in link.refs]

@@ -7,6 +7,7 @@ from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import GpuRef, LinkRef, Scenario, TimelineEvent, Trait, having
+from ringhil.emulator.scenario.file.faults import LENT
 from ringhil.emulator.server.times import times_of
 
 _FAILED, _LIARS, _CUTS = having(Trait.STOPS), having(Trait.LIES), having(Trait.BREAKS)
@@ -32,6 +33,8 @@ def _kinds(fault: TimelineEvent, faults: list[TimelineEvent]) -> set[str]:
 def _gpu(server: Run, view: CardView, kind: str, gpu: int, kinds: set[str]) -> bool | None:
     if gpu == view.entry:
         return None
+    if kind == LENT:
+        return gpu in server.lent(view) or None  # it may have been no time for it
     if kind in _FAILED or kind == "babble":
         return gpu not in view.members
     if kind == "switch_stuck_bypass":

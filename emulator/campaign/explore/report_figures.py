@@ -11,6 +11,8 @@ from ringhil.emulator.campaign.explore.rows import Row
 from ringhil.emulator.campaign.explore.space import CLEAN
 from ringhil.emulator.campaign.explore.summary import ClassSummary, by_class, joined, rate_bound
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.scenario import EventAction
+from ringhil.emulator.scenario.file.faults import LENDINGS, LENT
 
 SINGLES, PAIRS, RANDOM = "single faults", "pairs", "random schedules"
 
@@ -101,7 +103,7 @@ class Figures:
         if part == SINGLES:
             self.singles.setdefault((row.cls, row.place, row.phase), CaseTally()).add(failed)
         elif part in (PAIRS, RANDOM):
-            faults = [(event["fault"], _where(event)) for event in events if "fault" in event]
+            faults = [(kind, _where(event)) for event in events if (kind := _kind(event, "fault", EventAction.LEND))]
             for kind, place in faults:
                 self.several.setdefault((kind, place, 0), CaseTally()).add(failed)
             if part == PAIRS and len(faults) == 2:
@@ -125,8 +127,8 @@ def gathered(rows: Iterable[Row]) -> Figures:
 
 def ending_of(events: Sequence[dict[str, Any]]) -> Ending:
     """That of a schedule, given as the `timeline` of a scenario."""
-    faults = [(e["fault"], _where(e), "count" in e) for e in events if "fault" in e]
-    cleared = {(e["clear"], _where(e)) for e in events if "clear" in e}
+    faults = [(kind, _where(e), "count" in e) for e in events if (kind := _kind(e, "fault", EventAction.LEND))]
+    cleared = {(kind, _where(e)) for e in events if (kind := _kind(e, "clear", EventAction.TAKE_BACK))}
     left = [not counted and (kind, where) not in cleared for kind, where, counted in faults]
     if not faults:
         return Ending.NONE
@@ -143,4 +145,9 @@ def part_of(row: Row) -> str:
 
 
 def _where(event: dict[str, str]) -> str:
-    return event.get("gpu") or event.get("link") or "-"
+    return next((event[key] for key in ("gpu", "link", *LENDINGS) if key in event), "-")
+
+
+def _kind(event: dict[str, str], fault: str, loan: EventAction) -> str | None:
+    """Of an event with one of these keys; None: it has neither."""
+    return LENT if loan in event else event.get(fault)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.plan import DEPTHS, Plan, Spot
-from ringhil.emulator.scenario import FAULTS, PARAMETERS, EventAction, Server, TimelineEvent, longest_delay
+from ringhil.emulator.scenario import PARAMETERS, Server, TimelineEvent, longest_delay
 from ringhil.emulator.scenario.file.faults import ParameterName
 from ringhil.emulator.scenario.writer import event_entry
 
@@ -77,7 +77,7 @@ class _Fault:
 
     @property
     def text(self) -> str:
-        parameter = FAULTS[self.spot.kind].parameter
+        parameter = self.spot.parameter
         usual = PARAMETERS[parameter].default if parameter else None
         value = "" if self.value == usual else f"={self.value}"
         end = f"x{self.count}" if self.count else "left" if self.lasts is None else f"for {self.lasts}"
@@ -85,10 +85,10 @@ class _Fault:
 
     def events(self, start: int) -> Iterator[TimelineEvent]:
         spot = self.spot
-        at = start + self.offset
-        yield TimelineEvent(at, EventAction.FAULT, spot.kind, spot.target, self.count, 0, self.value, spot.reverse)
+        at, (begins, ends) = start + self.offset, spot.actions
+        yield TimelineEvent(at, begins, spot.kind, spot.target, self.count, 0, self.value, spot.reverse)
         if self.lasts is not None:
-            yield TimelineEvent(at + self.lasts, EventAction.CLEAR, spot.kind, spot.target, None, 0, None, spot.reverse)
+            yield TimelineEvent(at + self.lasts, ends, spot.kind, spot.target, None, 0, None, spot.reverse)
 
 
 class Space:
@@ -172,7 +172,7 @@ class Space:
     def _endings(self, spot: Spot) -> list[tuple[int | None, int | None]]:
         """How a fault ends: after cycles, after keepalive intervals, or not at all."""
         endings: list[tuple[int | None, int | None]] = [(lasts, None) for lasts in self._plan.lasts]
-        if FAULTS[spot.kind].counted:
+        if spot.counted:
             # One less than what must be noticed, and as many.
             endings += [(None, self._multiplier - 1), (None, self._multiplier)]
         return endings
@@ -205,7 +205,7 @@ class Space:
         for spot in chosen:
             lasts = rng.choice([None, rng.randrange(1, _SHORT), rng.randrange(_SHORT, _SHORT + 2 * period)])
             count = None
-            if FAULTS[spot.kind].counted and rng.random() < 0.5:
+            if spot.counted and rng.random() < 0.5:
                 lasts, count = None, rng.randint(1, self._multiplier + 2)
             faults.append(_Fault(spot, offset, lasts, count, _drawn(spot, self._server, rng)))
             offset += rng.choice([0, rng.randint(1, length), rng.randrange(1, 2 * period)])
@@ -213,12 +213,12 @@ class Space:
 
 
 def _usual(spot: Spot, server: Server) -> int | None:
-    parameter = FAULTS[spot.kind].parameter
+    parameter = spot.parameter
     return min(PARAMETERS[parameter].default, _most(parameter, server)) if parameter else None
 
 
 def _drawn(spot: Spot, server: Server, rng: random.Random) -> int | None:
-    parameter = FAULTS[spot.kind].parameter
+    parameter = spot.parameter
     return None if parameter is None else rng.randint(PARAMETERS[parameter].low, _most(parameter, server))
 
 

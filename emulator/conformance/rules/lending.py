@@ -18,7 +18,7 @@ from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.control import IN
 from ringhil.emulator.testbench.reference.view import NodeView
-from ringhil.emulator.testbench.stimulus import Action, Peek, Poke, Post, Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Post, Send, Stimulus
 
 _OTHERS = ("tripped", "muted", "stuck")
 
@@ -37,13 +37,17 @@ def _passes(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     name = "lending.passes"
     if not lent(observed):
         return judge_control(name, stimulus, observed)
-    breaches = judge_control(name, stimulus, observed, NodeView(bypassed=True))
-    breaches += [
-        Breach(name, frame.ended, f"{link}: a frame of the lent GPU left ({frame.title})")
-        for link in ("host", "boundary")
-        for frame in observed.left[link]
-    ]
+    breaches = judge_control(name, stimulus, observed, NodeView(bypassed=True)) + _speaks(stimulus, observed)
     return breaches + _wrong_status(name, stimulus.cycles, observed.registers["status"], True)
+
+
+def _speaks(stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """By links outside the ring; also where its switch is stuck and can't join the ring's ports."""
+    return [
+        Breach("lending.passes", frame.ended, f"{link}: a frame of the lent GPU left ({frame.title})")
+        for link in ("host", "boundary")
+        for frame in (observed.left[link] if lent(observed) else ())
+    ]
 
 
 @rule("lending.passes", "every frame passes a lent GPU as it passes a dead one; its own frames don't leave", "R6")
@@ -57,6 +61,8 @@ def passes(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         value = rng.getrandbits(32) | 1
         actions = [*QUIET, Poke(6, "lent", value), *spread(frames, (0, 1) * 5), *posts]
         yield RuleCase(f"lent {index}", Stimulus.of(actions, **place), _passes)
+        stuck: list[Action] = [*QUIET, Fault(5, "switch_stuck_through", True), Poke(6, "lent", value), *posts]
+        yield RuleCase(f"lent and stuck {index}", Stimulus.of(stuck, **place), _speaks)
 
 
 def _moves(stimulus: Stimulus, observed: Observed) -> list[Breach]:

@@ -8,7 +8,9 @@ import click
 
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.lend_client import kubevirt, list_, release, request, token, watch
 from ringhil.emulator.front.cli.lend_serve import serve
+from ringhil.emulator.front.cli.lend_usage import train, usage
 from ringhil.emulator.front.cli.options import json_option
 from ringhil.emulator.lending.pci import PciAddress, PciError, PciGpu
 from ringhil.emulator.lending.preflight import PreflightCheck
@@ -21,7 +23,8 @@ def command() -> None:
     """Lend a whole GPU to a virtual machine."""
 
 
-command.add_command(serve)
+for _each in (serve, request, release, list_, watch, token, kubevirt, train, usage):
+    command.add_command(_each)
 
 
 @command.command("preflight")

@@ -9,20 +9,23 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import GivenPath, Seconds
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.lending.attachment import LendableGpu
+from ringhil.emulator.lending.attachment import Attachment, LendableGpu
+from ringhil.emulator.lending.choice import CHOICES, LEARNED_CHOICE
 from ringhil.emulator.lending.document import NAME
+from ringhil.emulator.lending.lent_card import HOST_SETTINGS
 from ringhil.emulator.lending.loans import IdleTimes
+from ringhil.emulator.lending.qemu import QemuAttachment, qemu_gpus
 from ringhil.emulator.lending.sim import SimAttachment
 from ringhil.emulator.lending.sim_gpus import cycle_of, sim_gpus
 from ringhil.emulator.lending.tokens import LEAST, MOST, new_token
-from ringhil.emulator.scenario import load
+from ringhil.emulator.scenario import GpuRef, load
 
 _WATT = 0.1  # of a unit of power in a file
 
@@ -31,9 +34,12 @@ _WATT = 0.1  # of a unit of power in a file
 @click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
 @click.option(
     "--attachment",
-    type=click.Choice(["sim"]),
+    type=click.Choice(["qemu", "sim"]),
     required=True,
-    help="How GPUs get to guests: sim, a model of guests and bus.",
+    help="How GPUs get to guests: qemu, emulated cards for guests of QEMU; sim, a model of guests and bus.",
+)
+@click.option(
+    "--guests", type=GivenPath(), metavar="DIR", help="With qemu: a folder with the QMP socket of each guest, NODE.qmp."
 )
 @click.option(
     "--listen", "where", default="127.0.0.1:0", metavar="HOST:PORT", help="Where guests ask; port 0: a free one."
@@ -56,12 +62,24 @@ _WATT = 0.1  # of a unit of power in a file
     help="Seconds that a guest computes when it has its GPU; with sim.",
 )
 @click.option(
+    "--choice",
+    type=click.Choice([*CHOICES, LEARNED_CHOICE]),
+    default=CHOICES[0],
+    show_default=True,
+    help="Which of several GPUs gets a loan; learned: by the model that ringhil lend train has kept.",
+)
+@click.option(
+    "--sample", type=Seconds(0), default=1.0, show_default=True, help="Seconds between two samples of all meters."
+)
+@click.option("--keep", type=Seconds(0), default=604800.0, show_default=True, help="Seconds that samples are kept for.")
+@click.option(
     "--token-file", type=GivenPath(), help="Read the operator's token from this file, or write a new one to it."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print where it listens as one JSON document.")
 def serve(
     file: Path,
     attachment: str,
+    guests: Path | None,
     where: str,
     database: str,
     period: float,
@@ -70,6 +88,9 @@ def serve(
     maps: tuple[str, ...],
     groups: tuple[str, ...],
     work: float,
+    choice: str,
+    sample: float,
+    keep: float,
     token_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -86,35 +107,52 @@ def serve(
     with ExitStack() as stack, explained():
         from ringhil.emulator.lending.database import open_database
         from ringhil.emulator.lending.journal import LoanJournal
+        from ringhil.emulator.lending.keeping import UsageKeeper
+        from ringhil.emulator.lending.learning import kept_choice
         from ringhil.emulator.lending.serving import LendServing
+        from ringhil.emulator.lending.usage import UsageLog
 
         scenario = load(file)
         cycle = cycle_of(scenario) if clock is None else 1 / clock
         gpus = sim_gpus(scenario, [tuple(text.split(",")) for text in groups])
         mappings = _mappings(maps, gpus)
+        if (attachment == "qemu") != (guests is not None):
+            raise RinghilError("--guests: wanted with --attachment qemu, and only with that")
+        if guests is not None and not guests.is_dir():
+            raise RinghilError(f"--guests: {guests}: found no such folder")
         token = new_token() if token_file is None else _token(token_file)
         found = stack.enter_context(open_database(database))
+        chooses = kept_choice(found, choice)
+        log = stack.enter_context(UsageLog(found, keep=keep))
         with building():
             library = cells_library()
         run = Run(scenario, library)
         stack.callback(run.close)
         stack.callback(run.server.close_work)
-        watts = _WATT * max((power.run_power for _, power in scenario.server.power), default=0)
-        sim = SimAttachment(gpus, lambda: run.kernel.now, work=round(work / cycle), watts=watts, cycle=cycle)
+        watts = {kind: _WATT * power.run_power for kind, power in scenario.server.power}
+        bus: Attachment
+        if guests is not None:
+            bus = _qemu(qemu_gpus(gpus), guests, run, library, _WATT * cycle)
+        else:
+            bus = SimAttachment(gpus, lambda: run.kernel.now, work=round(work / cycle), watts=watts, cycle=cycle)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
         run.start()
+        keeper = UsageKeeper(log, run.server, bus, chooses, period=sample, cycle=cycle)
+        stack.callback(keeper.close)
+        log.start()
         serving = stack.enter_context(
             LendServing(
                 run,
                 LoanJournal(found),
-                sim,
+                bus,
                 IdleTimes(max(1, round(period / cycle)), max(1, round(grace / cycle))),
                 where=where,
                 token=token,
                 cycle=cycle,
                 clock=clock,
                 mappings=mappings,
+                usage=keeper,
             )
         )
         if not serving.web.loopback:
@@ -131,6 +169,23 @@ def serve(
             return ended
 
         serving.serve(over)
+
+
+def _qemu(gpus: list[LendableGpu], guests: Path, run: Run, library: Library, joule: float) -> QemuAttachment:
+    """The cards of guests are set as those of the server are. `joule`: of a unit of energy."""
+
+    def settings(gpu: str) -> dict[str, int]:
+        cell = run.server.wiring.cell_of(GpuRef.parse(gpu))
+        return {name: run.engine.peek(cell, name) for name in HOST_SETTINGS}
+
+    return QemuAttachment(
+        gpus,
+        guests,
+        library,
+        settings=settings,
+        joules=lambda meters: meters.energy * joule,
+        tell=lambda line: click.echo(f"ringhil: {line}", err=True),
+    )
 
 
 def _mappings(texts: tuple[str, ...], gpus: list[LendableGpu]) -> dict[str, frozenset[str]]:

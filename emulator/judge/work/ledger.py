@@ -326,6 +326,9 @@ class Ledger:
         if unit in self._done:
             self._tell(now, say("{}, and was done", name))
         out = self._out.get(unit)
+        if out is not None and out.gpu[1] not in self._views[out.gpu[0]].members:
+            self._again(unit, now)  # its card was lost in the cycle in which it was sent
+            out = None
         if out is not None:
             self._tell(now, say("{}, {} cycles before its time at {} was up", name, out.due - now, self._name(out.gpu)))
             self._release(unit)

@@ -108,7 +108,7 @@ static size_t past_string(const char *json, size_t size, size_t at)
     return size;
 }
 
-/* A string member of the outermost object, "" where there is none. Escapes become `?`. */
+/* A member of the outermost object, a string or a number, "" where there is none. Escapes become `?`. */
 static void member(const char *json, size_t size, const char *name, char *to, size_t room)
 {
     size_t at = 0, end, i, depth = 0, wanted = length_of(name);
@@ -144,7 +144,10 @@ static void member(const char *json, size_t size, const char *name, char *to, si
         return;
     for (at += wanted + 2; at < size && (json[at] == ' ' || json[at] == ':'); at++)
         ;
-    if (at >= size || json[at] != '"')
+    for (i = 0; at < size && json[at] >= '0' && json[at] <= '9' && i + 1 < room; at++, i++)
+        to[i] = json[at];
+    to[i] = 0;
+    if (i || at >= size || json[at] != '"')
         return;
     end = past_string(json, size, at);
     for (i = 0, at++; at + 1 < end && i + 1 < room; at++, i++) {

@@ -54,6 +54,7 @@ class GuestAgent:
             line.request(method, path, None if body is None else json.dumps(body), headers)
             answer = line.getresponse()
             data = answer.read(LARGEST + 1)
+            cut = bool(answer.length)
             line.close()
         except http.client.HTTPException:
             raise AgentError("what came is no answer of a lending server") from None
@@ -65,10 +66,14 @@ class GuestAgent:
                 found = json.loads(data)
             except (ValueError, RecursionError):
                 found = None
-        if not isinstance(found, dict) or len(data) > LARGEST:
+        if not isinstance(found, dict) or cut or len(data) > LARGEST:
             raise AgentError("what came is no answer of a lending server")
-        texts = {name: found.get(name) for name in _MEMBERS}
-        return {"http": answer.status, **{name: each if isinstance(each, str) else "" for name, each in texts.items()}}
+        return {"http": answer.status, **{name: _text(found.get(name)) for name in _MEMBERS}}
+
+
+def _text(value: Any) -> str:
+    """Of a member that is a string or a number."""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def _word(text: str) -> str:

@@ -41,7 +41,7 @@ class EventAction(StrEnum):
 
 
 LENT = "lent"  # the `kind` of the last two
-LENDINGS = frozenset({EventAction.LEND, EventAction.TAKE_BACK})
+LENDINGS = (EventAction.LEND, EventAction.TAKE_BACK)
 
 
 def title(action: EventAction, kind: str) -> str:

@@ -10,12 +10,13 @@ from ringhil.emulator.scenario.expect import CHECKS
 from ringhil.emulator.scenario.expect.links import WORDS
 from ringhil.emulator.scenario.expect.work import LIMITS, RESULTS
 from ringhil.emulator.scenario.file import model, model_switching, names
+from ringhil.emulator.scenario.file.faults import LENDINGS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _EXACTLY_ONE: dict[str, list[tuple[str, ...]]] = {
     "Workload": [model.WORKLOADS],
-    "Event": [model.ACTIONS, (*model.TARGETS, "card")],
+    "Event": [model.ACTIONS, (*model.TARGETS, "card", *LENDINGS)],
     "Expectation": [model.TIMES],
     "SwitchTask": [model_switching.LAYERS],
 }

@@ -123,7 +123,7 @@ f.keepalive_state_bits = {
   ProtoField.bool("ringhil.keepalive.state.granting", "granting", 8, nil, 0x40),
 }
 f.keepalive_interval = ProtoField.uint32("ringhil.keepalive.interval", "interval", base.DEC, nil, nil, "cycles between two rounds of the sender")
-f.keepalive_members = ProtoField.uint64("ringhil.keepalive.members", "members", base.DEC, nil, nil, "bit i: the sender hears the member of rank i; its own bit is set")
+f.keepalive_members = ProtoField.uint64("ringhil.keepalive.members", "members", base.DEC, nil, nil, "bit i: the member of rank i is up, for the sender; its own bit is set")
 f.keepalive_echo = ProtoField.uint32("ringhil.keepalive.echo", "echo", base.DEC, nil, nil, "an answer of a grantor: `sequence` of the keepalive that it answers; otherwise 0")
 f.keepalive_holder = ProtoField.uint32("ringhil.keepalive.holder", "holder", base.DEC, nil, nil, "of a grantor: rank of the member whose lease runs; 0xFFFFFFFF: of none")
 f.keepalive_e2e_crc = ProtoField.uint32("ringhil.keepalive.e2e_crc", "e2e_crc", base.HEX, nil, nil, "over what no hop may change")

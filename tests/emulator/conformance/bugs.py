@@ -48,6 +48,13 @@ BUGS = (
         ("lending.passes", "lending.moves"),
     ),
     Bug(
+        "a lent GPU speaks where its switch is stuck",
+        "control_path.sv",
+        "|| bypass_i || lent_i;",
+        "|| bypass_i;",
+        ("lending.passes",),
+    ),
+    Bug(
         "a lent GPU reports itself not working",
         "gpu_node.sv",
         ".healthy_i(!fault[FAULT_DEAD]),",

@@ -44,6 +44,11 @@ def test_no_run_with_loans_fails_whatever_breaks(library: Library, seed: int) ->
     assert play(loads(text), library).failures == (), text
 
 
+def test_what_has_failed_once_of_two_cards_lost_in_one_cycle(library: Library) -> None:
+    """What was lost with one was sent to the other, and went out again in the same cycle."""
+    assert play(loads(with_loans(any_server.text(3119), 3119)), library).failures == ()
+
+
 def gives_work_on(patch: pytest.MonkeyPatch) -> None:
     """The CPU forgets that a GPU drains."""
     patch.setattr(CardView, "workers", property(lambda self: self.members))

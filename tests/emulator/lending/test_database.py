@@ -55,6 +55,13 @@ def test_a_transaction_counts_whole_or_not_at_all(url: str) -> None:
         assert connection.scalar(select(func.count()).where(_WORD.c.word == "a.3")) == 1
 
 
+def test_who_reads_does_not_wait_for_who_writes(url: str) -> None:
+    with open_database(url, patience=0.5) as database, database.begin() as writer:
+        writer.execute(_WORD.insert().values(place=1, word="x"))
+        with database.read() as reader:
+            assert reader.scalar(select(func.count()).select_from(_WORD)) == 0
+
+
 def test_several_that_open_it_at_once_make_its_tables_once(url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         for database in pool.map(lambda _: open_database(url), range(4)):
@@ -119,13 +126,26 @@ def test_a_database_that_is_full_or_read_only_says_so(tmp_path: Path) -> None:
             connection.execute(_WORD.insert().values(place=1, word="x"))
 
 
+_INSTALL = "install it with: pip install"
+_MARIADB, _POSTGRESQL = "mariadb+pymysql://a@b/c", "postgresql+psycopg://a@b/c"
+
+
 @pytest.mark.parametrize(
-    ("url", "package"), [("mariadb+pymysql://a@b/c", "pymysql"), ("postgresql+psycopg://a@b/c", "psycopg[binary]")]
+    ("hidden", "url", "says"),
+    [
+        ("pymysql", _MARIADB, f"{_MARIADB}: its driver is missing; install it with: pip install 'pymysql'"),
+        (
+            "psycopg",
+            _POSTGRESQL,
+            f"{_POSTGRESQL}: its driver is missing; install it with: pip install 'psycopg[binary]'",
+        ),
+        ("sqlalchemy", "", "the package sqlalchemy is missing; install it with: pip install 'ringhil[lending]'"),
+    ],
 )
-def test_a_missing_package_is_named(url: str, package: str) -> None:
-    """Found out in a process of its own, in which it can't be imported."""
-    hidden = f"import sys; sys.modules[{package.partition('[')[0]!r}] = None\n"
-    code = "from ringhil.emulator.lending.database import *\n"
-    code += f"try: open_database({url!r})\nexcept OSError as error: print(error)"
-    done = subprocess.run([sys.executable, "-c", hidden + code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith(f"its driver is missing; install it with: pip install '{package}'")
+def test_a_missing_package_is_named(hidden: str, url: str, says: str) -> None:
+    """In a process of its own, in which it can't be imported."""
+    code = f"import sys\nsys.modules[{hidden!r}] = None\nfrom ringhil.emulator.front.cli.main import main\nmain()"
+    words = ("lend", "usage", "--database", url or "sqlite:///x.db")
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"ringhil: {says}\n"

@@ -13,8 +13,8 @@ from sqlalchemy import event
 from ringhil.emulator.lending.attachment import AttachmentError, GuestState, LendableGpu
 from ringhil.emulator.lending.database import LendingDatabase, LendingDatabaseError, open_database
 from ringhil.emulator.lending.journal import LoanJournal
-from ringhil.emulator.lending.loan import Loan, LoanStep
-from ringhil.emulator.lending.loans import HostRefusal, IdleTimes, LoanRefused, Loans, LoanWish
+from ringhil.emulator.lending.loan import GpuLoan, LoanStep
+from ringhil.emulator.lending.loans import GpuLoans, HostRefusal, IdleTimes, LoanRefused, LoanWish
 from ringhil.emulator.lending.pci import PciAddress
 from ringhil.emulator.lending.sim import SimAttachment
 
@@ -44,13 +44,13 @@ class FragileJournal(LoanJournal):
         self.away = False
         self.writes = 0
 
-    def new(self, loan: Loan, cycle: int) -> int:
+    def new(self, loan: GpuLoan, cycle: int) -> int:
         self._before()
         number = super().new(loan, cycle)
         self._after()
         return number
 
-    def save(self, loan: Loan, cycle: int, did: tuple[LoanStep, str] | None = None) -> None:
+    def save(self, loan: GpuLoan, cycle: int, did: tuple[LoanStep, str] | None = None) -> None:
         self._before()
         super().save(loan, cycle, did)
         self._after()
@@ -121,11 +121,12 @@ class ModelHost:
 class World:
     """Everything, and what was seen of it. `groups`: the IOMMU group of each GPU."""
 
-    def __init__(self, folder: Path, groups: Sequence[str] = GPUS) -> None:
+    def __init__(self, folder: Path, groups: Sequence[str] = GPUS, url: str = "") -> None:
         self.clock = [0]
-        self.database = open_database(f"sqlite:///{folder}/lending.db")
-        self.database.close()
-        event.listen(self.database.engine, "connect", _unsafe)
+        self.database = open_database(url or f"sqlite:///{folder}/lending.db")
+        if not url:
+            self.database.close()
+            event.listen(self.database.engine, "connect", _unsafe)
         self.host = ModelHost(self.clock)
         gpus = [
             LendableGpu(name, (PciAddress(0, 2, place, 0), PciAddress(0, 2, place, 1)), group, "T4", 1 << 30)
@@ -143,8 +144,8 @@ class World:
         self.loans = self._loans()
         self.turn()
 
-    def _loans(self) -> Loans:
-        return Loans(self.journal, self.sim, self.host, IDLE)
+    def _loans(self) -> GpuLoans:
+        return GpuLoans(self.journal, self.sim, self.host, IDLE)
 
     # ------------------------------------------------------------------------------------------------- what happens
 
@@ -163,7 +164,7 @@ class World:
                 self.loans.turn()
             self.check()
 
-    def request(self, node: str, **wish: object) -> Loan | None:
+    def request(self, node: str, **wish: object) -> GpuLoan | None:
         """None: refused."""
         try:
             with self.crashing():
@@ -235,14 +236,14 @@ class World:
             twins = [gpu for group in self.loans.groups for gpu in group.gpus if group.gpus[0].name == loan.gpus[0]]
             assert loan.gpus == tuple(each.name for each in twins), "not the whole IOMMU group"
 
-    def _guest_looks(self, node: str, gpu: str, loan: Loan) -> None:
+    def _guest_looks(self, node: str, gpu: str, loan: GpuLoan) -> None:
         secret = f"{node} {loan.id}"
         with suppress(AttachmentError):
             for found in self.sim.read(node, gpu).values():
                 assert found.decode() == secret, f"{gpu}: {node} reads what {found!r} has left"
             self.sim.write(node, gpu, 7, secret.encode())
 
-    def _look_at_idleness(self, loan: Loan) -> None:
+    def _look_at_idleness(self, loan: GpuLoan) -> None:
         got = self.got.setdefault((loan.id, loan.attached), self.clock[0])
         idle = self.clock[0] - max(got, *(self.busy_until[gpu] for gpu in loan.gpus))
         if loan.released:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringhil.emulator.scenario import FAULTS, PARAMETERS, Scenario, ScenarioError, load, loads
+from ringhil.emulator.scenario import FAULTS, PARAMETERS, EventAction, Scenario, ScenarioError, load, loads
 
 from .samples import SERVER, Document, documents, unhurried, wired
 
@@ -175,9 +175,9 @@ def test_what_is_written_is_what_is_held(document: Document) -> None:
     assert sorted(events) == sorted(
         (
             e["at"],
-            "fault" if "fault" in e else "clear",
-            e.get("fault") or e["clear"],
-            e.get("gpu") or e["link"],
+            next(action for action in EventAction if action in e),
+            e.get("fault") or e.get("clear") or "lent",
+            next(e[key] for key in ("gpu", "link", "lend", "take_back") if key in e),
             e.get("count", 0),
             value(e),
         )

@@ -348,9 +348,9 @@ WRONG = [
         EVENTS + "  - {at: 5, fault: link_cut, link: a.1-a.2}\n  - {at: 5, fault: §link_cut, link: a.2-a.1}",
         "link_cut is active at a.1-a.2 since cycle 5",
     ),
-    (EVENTS + "  - {at: 5, §take_back: a.1}", "timeline[0].take_back: a.1 is not lent at cycle 5; lend it first"),
+    (EVENTS + "  - {at: 5, take_back: §a.1}", "timeline[0].take_back: a.1 is not lent at cycle 5; lend it first"),
     (
-        EVENTS + "  - {at: 5, lend: a.1}\n  - {at: 6, §lend: a.1}",
+        EVENTS + "  - {at: 5, lend: a.1}\n  - {at: 6, lend: §a.1}",
         "a.1 is lent since cycle 5 (line 7); take it back first",
     ),
     (EVENTS + "  - {at: 5, lend: [a.1, §a.1]}", "timeline[0].lend[1]: a.1 stands here twice; each may once"),

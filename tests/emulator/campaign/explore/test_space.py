@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.emulator.campaign.explore.servers import TWO
 
 from ringhil.emulator.campaign.explore import ExploreError
-from ringhil.emulator.campaign.explore.plan import PARTS, Plan
+from ringhil.emulator.campaign.explore.plan import KINDS, PARTS, Plan
 from ringhil.emulator.campaign.explore.space import Round, Space
 from ringhil.emulator.scenario import FAULTS, dumps, loads
 
@@ -24,7 +24,7 @@ def space(**plan: object) -> Space:
 
 PLANS = st.builds(
     Plan,
-    kinds=st.lists(st.sampled_from([*FAULTS]), min_size=1, max_size=3, unique=True).map(tuple),
+    kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=3, unique=True).map(tuple),
     depth=st.integers(1, 3),
     phases=st.one_of(st.none(), st.integers(1, 50)),
     pair_phases=st.integers(1, 2),
