@@ -31,9 +31,9 @@ _SHOWN = 300  # characters of virsh's reason
 
 
 class LibvirtAttachment:
-    """`places`: by name as in the census, the address of a GPU; `models`: their types. `uri`: of libvirt, as virsh takes
-    it. `root`: of the folder /sys. Raises AttachmentError for a GPU that isn't there or doesn't have its IOMMU group for itself, and when
-    libvirt doesn't answer."""
+    """`places`: by name as in the census, the address of a GPU; `models`: their types. `uri`: of libvirt, as virsh
+    takes it. `root`: of the folder /sys. Raises AttachmentError for a GPU that isn't there or doesn't have its IOMMU
+    group for itself, and when libvirt doesn't answer."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class LibvirtAttachment:
 
     def meters(self, gpu: str) -> AttachedMeters:
         """As of Attachment; hardware in a guest's hands tells the machine nothing."""
-        return AttachedMeters()
+        return AttachedMeters(known=False)
 
     def attend(self) -> None:
         """As of Attachment: guests ask by the network."""

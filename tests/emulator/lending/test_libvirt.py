@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.command import refusal
 
 from ringhil.emulator.judge.oracle.work import digest
 from ringhil.emulator.lending.attachment import AttachmentError
@@ -76,3 +77,26 @@ def test_gpus_that_cannot_be_lent_are_refused_at_the_start(tmp_path: Path) -> No
             LibvirtAttachment({"a.3": PciAddress.of(address)}, "test:///default", tmp_path)
     with pytest.raises(AttachmentError, match=r"^virsh version: .*libvirt"):
         LibvirtAttachment({"a.3": PciAddress.of("0000:02:00.0")}, "no-such:///system", tmp_path)
+
+
+@needs_virsh
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([], "--gpu: wanted with --attachment libvirt, GPU=ADDRESS for each GPU that may be lent"),
+        (
+            ["--gpu", "a.9=0000:02:00.0"],
+            "--gpu: found 'a.9=0000:02:00.0'; allowed is GPU=ADDRESS, once for each of a.0, ",
+        ),
+        (["--gpu", "a.1"], "--gpu: a.1: found ''; allowed is a PCI address such as 0000:02:00.0"),
+        (["--gpu", "a.1=ffff:ff:1f.0", "--gpu", "a.2=ffff:ff:1f.1"], "--gpu: a.2: ffff:ff:1f.1 is that of another GPU"),
+        (["--gpu", "a.1=ffff:ff:1f.0", "--gpu", "a.1=ffff:ff:1e.0"], "--gpu: found 'a.1=ffff:ff:1e.0'; allowed is "),
+        (["--gpu", "a.1=ffff:ff:1f.0"], "a.1: no GPU at ffff:ff:1f.0; there "),
+        (["--attachment", "sim", "--gpu", "a.1=ffff:ff:1f.0"], "--gpu: wanted with --attachment libvirt"),
+    ],
+)
+def test_which_gpus_of_the_machine_is_said_right_or_refused(tmp_path: Path, words: list[str], why: str) -> None:
+    (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}\n")
+    line = refusal("lend", "serve", "s.yaml", "--attachment", "libvirt", *words, cwd=tmp_path)
+    assert why in line
+    assert [file.name for file in tmp_path.iterdir()] == ["s.yaml"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.lending.attachment import GuestState
+from ringhil.emulator.lending.attachment import AttachedMeters, GuestState
 from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.loan import GpuLoan, LoanState, LoanStep
 from ringhil.emulator.lending.loans import LoanRefused, LoanWish
@@ -227,6 +227,18 @@ def test_an_idle_gpu_is_looked_at_twice(world: World) -> None:
     world.turn((IDLE.period + IDLE.grace) // STEP + 20)
     assert world.loans.loan(loan.id).reason == "idle"
     assert world.loans.loan(loan.id).busy == 1000
+
+
+def test_of_a_gpu_that_tells_nobody_what_it_does_none_is_taken_for_idle(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loan = _lent(world)
+    monkeypatch.setattr(world.sim, "meters", lambda gpu: AttachedMeters(known=False))
+    for _ in range(3 * (IDLE.period + IDLE.grace) // STEP):
+        world.pass_time(1)
+        world.loans.turn()
+    assert world.loans.loan(loan.id).open
+    assert not world.loans.loan(loan.id).released
 
 
 def test_each_step_is_written_down_before_and_after(world: World) -> None:
