@@ -8,10 +8,12 @@ loans says what is bound and plugged in again.
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 from xml.etree import ElementTree
 
 from ringhil.emulator.build.environment import child_environment
@@ -26,7 +28,9 @@ _DRIVER = "vfio-pci"
 _PATIENT = 60.0  # seconds for a command of libvirt's
 _DOWN = ("shut off", "crashed")
 _PIECE = 1 << 20  # bytes that are scrubbed at once
+_MOST = 1000  # answers that are kept
 _MEMORY = 0x200  # of the third word in `resource`: IORESOURCE_MEM
+_FRESH = 1.0  # seconds for which an answer about guests is good: loans ask all the while
 _SHOWN = 300  # characters of virsh's reason
 
 
@@ -44,6 +48,7 @@ class LibvirtAttachment:
         models: Mapping[str, str] | None = None,
     ) -> None:
         self._models = dict(models or {})
+        self._answers: dict[str, tuple[float, Any]] = {}
         program = shutil.which("virsh")
         if program is None:
             raise AttachmentError("no virsh on the PATH; install libvirt-clients")
@@ -81,14 +86,14 @@ class LibvirtAttachment:
         ]
 
     def guest(self, node: str) -> GuestState:
-        """As of Attachment."""
-        if node not in self._told("list", "--all", "--name").split("\n"):
-            return GuestState.UNKNOWN
-        return GuestState.DOWN if self._told("domstate", node).strip() in _DOWN else GuestState.UP
+        """As of Attachment, some time ago, a second at most."""
+        state: GuestState = self._lately(node, lambda: self._state(node))
+        return state
 
     def held(self) -> Mapping[str, str]:
-        """As of Attachment."""
-        return {name: node for name, (node, _) in self._holders().items()}
+        """As of Attachment, some time ago, a second at most, but for what was plugged in or out since."""
+        held: Mapping[str, str] = self._lately("", lambda: {name: node for name, (node, _) in self._holders().items()})
+        return held
 
     def bound(self) -> frozenset[str]:
         """As of Attachment."""
@@ -171,6 +176,18 @@ class LibvirtAttachment:
         self._must_be_free(gpu)
         return opened(self._gpus[gpu])
 
+    def _lately(self, what: str, ask: Callable[[], Any]) -> Any:
+        at, found = self._answers.get(what, (float("-inf"), None))
+        if time.monotonic() - at >= _FRESH:
+            found = ask()
+            self._answers = {**self._answers, what: (time.monotonic(), found)} if len(self._answers) < _MOST else {}
+        return found
+
+    def _state(self, node: str) -> GuestState:
+        if node not in self._told("list", "--all", "--name").split("\n"):
+            return GuestState.UNKNOWN
+        return GuestState.DOWN if self._told("domstate", node).strip() in _DOWN else GuestState.UP
+
     def _must_be_free(self, gpu: str) -> None:
         if gpu in self._holders():
             raise AttachmentError(f"{gpu}: {self._holders()[gpu][0]} has it; detach it first")
@@ -190,6 +207,7 @@ class LibvirtAttachment:
         with NamedTemporaryFile("w", prefix="ringhil-", suffix=".xml") as file:
             file.write(hostdevs([address]))
             file.flush()
+            self._answers = {}
             self._told(how, node, file.name, "--live")
 
     def _told(self, *words: str) -> str:

@@ -31,6 +31,7 @@ def tell(**what: object) -> None:
 
 def virsh(*words: str | Path) -> None:
     subprocess.run(["virsh", "--quiet", *words], check=True)
+    time.sleep(1)  # what is known of guests may be as old as that
 
 
 def asked(step: Callable[[], bool], times: int = 20) -> bool:
