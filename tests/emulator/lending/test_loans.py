@@ -142,6 +142,18 @@ def test_the_journal_is_the_same_in_every_database(tmp_path: Path, url: str) -> 
     world.database.close()
 
 
+def test_a_second_server_on_the_same_database_fences_the_first_off(world: World) -> None:
+    first, loan = world.loans, _lent(world)
+    world.restart_loans()
+    with pytest.raises(LendingDatabaseError, match="another server lends GPUs by this database now"):
+        first.request(LoanWish(NODES[1], "training"))
+    with pytest.raises(LendingDatabaseError, match="another server"):
+        first.release(loan.id)
+    first.turn()
+    assert _lent(world, NODES[1]).gpus != loan.gpus
+    assert world.loans.loan(loan.id) == loan
+
+
 def test_a_guest_that_restarts_gets_the_same_gpu(world: World) -> None:
     loan, other = _lent(world), _lent(world, NODES[1])
     world.sim.says(NODES[0], GuestState.DOWN)
