@@ -25,7 +25,7 @@ MAX_FRAME = 512  # bytes that are taken for one
 MAX_WAITING = 64  # frames that wait for either side
 
 
-# Registers of a GPU that its host sets before a guest has it.
+# Registers of a GPU that its lender sets before a guest has it.
 HOST_SETTINGS = (
     *("gpu_type", "compute_setup", "compute_per_flit", "device_memory", "context_switch", "default_slice"),
     *(name for name in OF_METER if name not in LIVE),
@@ -33,28 +33,27 @@ HOST_SETTINGS = (
 
 
 class CardRegister(IntEnum):
-    """Byte offsets in BAR 0 behind the registers of the node, which are at four times their address."""
+    """Byte offsets in BAR 0 behind the registers of the node, which are at four times their address. `writable`: the
+    guest may write it; `doc`: what it is."""
 
-    MAGIC = 0x400
-    """Reads `RING`."""
-    MEMORY = 0x404
-    """Bytes of the GPU's memory, which is BAR 2 of function 1."""
-    SEND_AT = 0x408
-    """Offset in the memory of the next frame for the GPU."""
-    SEND = 0x40C
-    """Its bytes; written, it goes to the GPU by its port to the CPU."""
-    TAKE_AT = 0x410
-    """Offset in the memory to which the next frame of the GPU goes."""
-    TAKE = 0x414
-    """Read, the next frame is put there: its bytes, 0 when there is none. Bit 31: it came damaged."""
-    STEP = 0x418
-    """Written, so many cycles pass, 65,536 at most, fewer when a frame comes from the GPU."""
-    NOW_LOW = 0x41C
-    """Cycles since reset, bits 31 to 0."""
-    NOW_HIGH = 0x420
-    """The same, bits 63 to 32."""
-    REFUSED = 0x424
-    """Accesses since reset that were refused: wrong offset or size, a register that can't be written, no such frame."""
+    writable: bool
+    doc: str
+
+    def __new__(cls, offset: int, writable: bool, doc: str) -> Self:
+        member = int.__new__(cls, offset)
+        member._value_, member.writable, member.doc = offset, writable, doc
+        return member
+
+    MAGIC = 0x400, False, "0x474E4952, `RING`"
+    MEMORY = 0x404, False, "bytes of the GPU's memory"
+    SEND_AT = 0x408, True, "offset in the memory of the next frame for the GPU"
+    SEND = 0x40C, True, "its bytes, whole flits; written, it goes to the GPU by its port to the CPU"
+    TAKE_AT = 0x410, True, "offset in the memory to which the next frame of the GPU goes"
+    TAKE = 0x414, False, "read, the next frame is put there: its bytes, 0 when there is none; bit 31: it came damaged"
+    STEP = 0x418, True, "written, so many cycles pass, 65,536 at most, fewer when a frame comes from the GPU"
+    NOW_LOW = 0x41C, False, "cycles since reset, bits 31 to 0"
+    NOW_HIGH = 0x420, False, "the same, bits 63 to 32"
+    REFUSED = 0x424, False, "accesses since reset that were refused: offset, size, read-only, no such frame"
 
 
 @dataclass(frozen=True)
@@ -70,13 +69,13 @@ class CardMeters:
 
 
 _READABLE = {4 * each.address: each.name for each in REGISTERS}
-# What the host meters by is none of the guest's.
+# What the lender meters by is none of the guest's.
 _WRITABLE = {4 * each.address: each.name for each in REGISTERS if each.access == "rw" and each.name not in OF_METER}
 _DAMAGED = 1 << 31
 
 
 class LentCard:
-    """One GPU. `settings`: registers that the host sets, at each reset. `memory`: bytes, a power of two.
+    """One GPU. `settings`: registers that the lender sets, at each reset. `memory`: bytes, a power of two.
 
     May be used by several threads. Whatever a guest reads or writes, it changes nothing but this.
     """

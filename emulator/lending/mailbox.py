@@ -15,7 +15,7 @@ _MAILBOX = struct.Struct("<IIIII")  # asked, answered, command, offset, value
 _ANSWERED, _VALUE = struct.Struct("<I"), struct.Struct("<I")
 
 
-class Mailbox:
+class CardMailbox:
     """Looks into it when it is attended."""
 
     ended = ""

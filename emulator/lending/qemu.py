@@ -19,7 +19,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.lending.attachment import AttachedMeters, AttachmentError, GuestState, LendableGpu
 from ringhil.emulator.lending.card_server import DEVICE, VENDOR, CardServer
 from ringhil.emulator.lending.lent_card import CardMeters, LentCard
-from ringhil.emulator.lending.mailbox import Mailbox
+from ringhil.emulator.lending.mailbox import CardMailbox
 from ringhil.emulator.lending.pci import PciAddress
 from ringhil.emulator.lending.proxy_probe import why_no_proxy
 from ringhil.emulator.lending.qmp import Qmp, QmpGoneError, QmpRefusedError
@@ -45,7 +45,7 @@ def qemu_gpus(gpus: Iterable[LendableGpu], memory: int = MEMORY) -> list[Lendabl
 
 
 class QemuAttachment:
-    """`guests`: a folder with a QMP socket for each guest, `NODE.qmp`. `settings`: registers of a GPU that its host
+    """`guests`: a folder with a QMP socket for each guest, `NODE.qmp`. `settings`: registers of a GPU that its lender
     sets. `joules`: what a GPU has taken. `tell`: gets a line where something is not as it should be. `probe`: why a
     QEMU can't have registers. `monotonic`: seconds."""
 
@@ -73,7 +73,7 @@ class QemuAttachment:
         self._cards: dict[str, LentCard] = {}  # of the GPUs that are bound
         self._past: dict[str, CardMeters] = {}  # of those that were
         self._lines: dict[str, Qmp] = {}  # by guest
-        self._plugged: dict[str, tuple[str, CardServer | Mailbox]] = {}  # by GPU
+        self._plugged: dict[str, tuple[str, CardServer | CardMailbox]] = {}  # by GPU
         self._seen: dict[str, frozenset[str]] = {}  # by guest, what it had when it last answered
         self._asked: dict[str, float] = {}  # when guests were asked to let a GPU go
         self._pulled: set[tuple[str, str]] = set()  # GPUs and guests that still show what was pulled out
@@ -257,12 +257,12 @@ class QemuAttachment:
         making waits for it, and it for the guest."""
         memory, slot = _id(gpu, "memory"), f"{self._names[gpu].functions[0].slot:#x}"
         running = self._status(node) == "running"
-        served: CardServer | Mailbox
+        served: CardServer | CardMailbox
         if proxy:
             ours, theirs = socket.socketpair()
             served = CardServer(card, ours)
         else:
-            served = Mailbox(card)
+            served = CardMailbox(card)
         try:
             if running:
                 self._ask(node, "stop")

@@ -79,6 +79,16 @@ def test_a_guest_sets_nothing_that_the_host_meters_by(card: LentCard) -> None:
         assert card.read(4 * ADDRESS[name], 4) == before
 
 
+def test_a_guest_takes_no_more_than_its_step(card: LentCard) -> None:
+    """Who asks for the meters waits for it."""
+    card.reset()
+    before = card.meters.cycles
+    for cycles in (MAX_STEP + 1, 2**32 - 1):
+        card.write(CardRegister.STEP, 4, cycles)
+    assert card.meters.cycles == before
+    assert card.read(CardRegister.REFUSED, 4) == 2
+
+
 def test_memory_is_kept_over_a_reset_and_gone_when_scrubbed(card: LentCard) -> None:
     """No byte of a guest's is left for the next one."""
     card.bytes[:] = bytes([0xA5]) * MEMORY

@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ringhil.emulator.lending.attachment import GuestState
+from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.loan import GpuLoan, LoanState, LoanStep
 from ringhil.emulator.lending.loans import LoanRefused, LoanWish
 from ringhil.emulator.lending.sim_gpus import sim_gpus
@@ -118,6 +120,26 @@ def test_a_crash_at_any_write_of_the_journal_is_finished_or_undone(tmp_path: Pat
         assert write < 100
         world.database.close()
     assert write > 16
+
+
+def test_the_journal_is_the_same_in_every_database(tmp_path: Path, url: str) -> None:
+    """Loans go all the way, over a restart; what was used is added up; a GPU can't be written into two loans."""
+    world = World(tmp_path, url=url)
+    loan = _lent(world, told=1.5)
+    world.compute(loan.gpus[0], 900)
+    world.restart_loans()
+    assert world.loans.opened() == [loan]
+    with pytest.raises(LendingDatabaseError):
+        world.journal.new(replace(loan, node=NODES[1]), world.loans.now)
+    world.turn(4)
+    world.release(loan.id)
+    world.turn(20)
+    over = world.loans.loan(loan.id)
+    assert (over.busy, over.told, over.open) == (900, 1.5, False)
+    assert world.loans.used_by_gpu() == {loan.gpus[0]: (1, 900, 0.0)}
+    assert [each.id for each in world.loans.latest(5)] == [loan.id]
+    assert world.loans.latest(5, NODES[3]) == []
+    world.database.close()
 
 
 def test_a_guest_that_restarts_gets_the_same_gpu(world: World) -> None:

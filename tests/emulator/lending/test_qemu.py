@@ -197,6 +197,8 @@ def test_a_guest_that_does_not_let_go_loses_the_gpu(elf: Path, library: Library,
             assert bus.held() == {}
             assert bus.reset("a.0")
             assert bus.scrub("a.0")
+            time.sleep(0.05)  # in which the guest writes on
+            assert bytes(bus.card("a.0").bytes) == bytes(GPUS[0].memory)
             with guest(elf, tmp_path, node="i-0000002e", bytes=BYTES, seed=SEED, stay=1) as other:
                 other.wait_for("booted")
                 until(lambda: bus.attach("a.0", "i-0000002e"))
