@@ -2,8 +2,8 @@
 
 | choice | takes |
 |---|---|
-| `LeastUsed` | the one that has computed least for guests so far |
-| `RoundRobin` | the one whose turn was longest ago |
+| `LeastUsedChoice` | the one that has computed least for guests so far |
+| `RoundRobinChoice` | the one whose turn was longest ago |
 | `LearnedChoice` | the one that a trained model expects to take least, of energy or of time |
 
 A model is coefficients, as JSON, in the database of the usage that it was trained on. What is read from there is
@@ -24,6 +24,7 @@ MOST_KINDS = 64
 MOST_GPUS = 1024
 MOST_BYTES = 8 << 20  # of a model
 CHOICES = ("least-used", "round-robin")
+LEARNED_CHOICE = "learned"
 NOT_FOR = (
     "kinds of work and GPUs that its history doesn't have: there least-used chooses",
     "saying what a loan will use, or what it costs: it only tells which GPU takes less than another",
@@ -53,7 +54,7 @@ class GpuChoice(Protocol):
         ...
 
 
-class LeastUsed:
+class LeastUsedChoice:
     """Of those that have been used equally, the first one."""
 
     def choose(self, kind: str, size: float, gpus: Sequence[str], used: Mapping[str, float]) -> str:
@@ -61,7 +62,7 @@ class LeastUsed:
         return min(gpus, key=lambda gpu: used.get(gpu, 0.0))
 
 
-class RoundRobin:
+class RoundRobinChoice:
     """Of those that have not had a turn yet, the first one."""
 
     def __init__(self) -> None:
@@ -78,7 +79,7 @@ class RoundRobin:
 
 def choice_of(name: str) -> GpuChoice:
     """One of CHOICES."""
-    return RoundRobin() if name == "round-robin" else LeastUsed()
+    return RoundRobinChoice() if name == "round-robin" else LeastUsedChoice()
 
 
 Name = Annotated[str, Field(max_length=64)]
@@ -98,7 +99,7 @@ class KindModel(Document):
     gpus: Annotated[dict[Name, tuple[Coefficient, Coefficient, Coefficient]], Field(max_length=MOST_GPUS)]
 
 
-class Judged(Document):
+class JudgedChoice(Document):
     """How well loans that nobody had learned from would have been chosen for. `accuracy`: share of those that would
     have got the best GPU; `regret`: what would have been taken beyond that of the best one, 1.0: as much again."""
 
@@ -114,7 +115,7 @@ class LoanModel(Document):
     goal: Literal["energy", "time"]
     trained: Count
     judged: Count
-    quality: Annotated[dict[Name, Judged], Field(max_length=8)]
+    quality: Annotated[dict[Name, JudgedChoice], Field(max_length=8)]
     kinds: Annotated[dict[Name, KindModel], Field(max_length=MOST_KINDS)]
 
     @classmethod
@@ -141,7 +142,7 @@ class LearnedChoice:
     """By a model; `otherwise` chooses when its history doesn't know the kind of work or one of the GPUs."""
 
     def __init__(self, model: LoanModel, otherwise: GpuChoice | None = None) -> None:
-        self.model, self._otherwise = model, otherwise or LeastUsed()
+        self.model, self._otherwise = model, otherwise or LeastUsedChoice()
 
     def choose(self, kind: str, size: float, gpus: Sequence[str], used: Mapping[str, float]) -> str:
         """See GpuChoice."""

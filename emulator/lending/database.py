@@ -10,6 +10,7 @@ Each module puts its tables on `METADATA` when it is imported; `open_database` m
 of what a table holds makes `SCHEMA` one more. Importing this needs SQLAlchemy, and says so in one line without it.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from ringhil.emulator.errors import RinghilError, printable
 
 SCHEMA = 1
 PATIENCE = 5.0  # seconds that a statement waits for other writers, and a server's answer
-_ATTEMPTS = 4  # at making tables: one for each step at which another process may have been first
+_AGAIN = 0.05  # seconds
 _MOST = 200  # characters of a driver's words
 _MOST_URL = 2000
 _ALLOWED = "sqlite:///FILE, mariadb+pymysql://USER:PASSWORD@HOST/NAME or postgresql+psycopg://USER:PASSWORD@HOST/NAME"
@@ -31,8 +32,20 @@ class LendingDatabaseError(RinghilError, OSError):
 
 
 try:
-    from sqlalchemy import Column, Connection, Engine, Integer, MetaData, String, Table, create_engine, event, select
-    from sqlalchemy.dialects.mysql import VARCHAR
+    from sqlalchemy import (
+        Column,
+        Connection,
+        Engine,
+        Integer,
+        MetaData,
+        String,
+        Table,
+        Text,
+        create_engine,
+        event,
+        select,
+    )
+    from sqlalchemy.dialects.mysql import MEDIUMTEXT, VARCHAR
     from sqlalchemy.engine import URL, make_url
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 except ImportError:
@@ -44,6 +57,7 @@ METADATA = MetaData()
 NAME_LENGTH = 64
 # For columns: a name as it is. MariaDB would take `a.3` and `A.3` for one.
 NAME = String(NAME_LENGTH).with_variant(VARCHAR(NAME_LENGTH, collation="utf8mb4_bin"), "mysql", "mariadb")
+DOCUMENT = Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb")  # up to 16 MB
 _SCHEMA = Table("lending_schema", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
 
 
@@ -53,7 +67,8 @@ class LendingDatabase:
 
     def __init__(self, url: URL, patience: float) -> None:
         """Opens nothing yet. `patience`: seconds. Raises LendingDatabaseError for a driver that isn't there."""
-        self._url = url
+        self._url, self._patience = url, patience
+        self._is_file = url.get_backend_name() == "sqlite"
         self.name = url.set(query={}).render_as_string(hide_password=True)
         self.engine = self._engine(patience)
 
@@ -83,26 +98,21 @@ class LendingDatabase:
 
     def prepare(self, *, make: bool) -> None:
         """Checks the schema; `make`: and makes what isn't there. Raises LendingDatabaseError."""
-        for left in range(_ATTEMPTS if make else 1, 0, -1):
+        file = self._url.database or ""
+        if not (make or file.startswith("file:") or not self._is_file or Path(file).exists()):
+            raise LendingDatabaseError(f"{self.name}: there is no such file; ringhil lend serve makes it")
+        until = time.monotonic() + self._patience
+        while True:
             try:
-                self._prepare(make)
-                return
-            except LendingDatabaseError:  # another process may make the same at this moment
-                if left == 1 or not self._answers():
-                    raise
-
-    def _answers(self) -> bool:
-        try:
-            self.engine.connect().close()
-        except (SQLAlchemyError, OSError, RuntimeError, ValueError):
-            return False
-        return True
+                return self._prepare(make)
+            except SQLAlchemyError as error:
+                # On a server another process may make the same tables at this moment.
+                if not make or self._is_file or time.monotonic() > until:
+                    raise LendingDatabaseError(f"{self.name}: {self._reason(error)}") from None
+            time.sleep(_AGAIN)
 
     def _prepare(self, make: bool) -> None:
-        file = self._url.database or ""
-        if not (make or file.startswith("file:") or self._url.get_backend_name() != "sqlite" or Path(file).exists()):
-            raise LendingDatabaseError(f"{self.name}: there is no such file; ringhil lend serve makes it")
-        with self._transaction(reads=not make) as connection:
+        with self._connect() as connection, connection.execution_options(ringhil_reads=not make).begin():
             there = connection.dialect.has_table(connection, _SCHEMA.name)
             found = connection.execute(select(_SCHEMA.c.version)).scalars().all() if there else []
             if found and max(found) != SCHEMA:
@@ -115,13 +125,15 @@ class LendingDatabase:
             elif not found:
                 raise LendingDatabaseError(f"{self.name}: found nothing of ringhil's; ringhil lend serve puts it there")
 
-    @contextmanager
-    def _transaction(self, *, reads: bool) -> Iterator[Connection]:
+    def _connect(self) -> Connection:
         try:
-            connection = self.engine.connect()
+            return self.engine.connect()
         except (SQLAlchemyError, OSError, RuntimeError, ValueError) as error:  # drivers don't keep to their own
             raise LendingDatabaseError(f"{self.name}: {self._reason(error)}") from None
-        with connection:
+
+    @contextmanager
+    def _transaction(self, *, reads: bool) -> Iterator[Connection]:
+        with self._connect() as connection:
             try:
                 with connection.execution_options(ringhil_reads=reads).begin():
                     yield connection
@@ -190,9 +202,7 @@ def _shown(text: str) -> str:
 
 
 def _connected(connection: Any, _: object) -> None:
-    """Of SQLite: readers don't wait for a writer, and what was committed outlives a loss of power. Transactions are
-    begun by `_begun`."""
-    connection.isolation_level = None
+    """Of SQLite: readers don't wait for a writer, and what was committed outlives a loss of power."""
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}").close()
 

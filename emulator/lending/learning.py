@@ -21,14 +21,16 @@ import numpy as np
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.lending.choice import (
     CHOICES,
+    LEARNED_CHOICE,
     MOST_GPUS,
     MOST_KINDS,
     Goal,
     GpuChoice,
-    Judged,
+    JudgedChoice,
     KindModel,
     LearnedChoice,
     LoanModel,
+    ModelError,
     choice_of,
 )
 from ringhil.emulator.lending.database import LendingDatabase
@@ -113,6 +115,16 @@ def keep_model(database: LendingDatabase, model: LoanModel) -> None:
         connection.execute(MODELS.insert().values(number=1, document=model.model_dump_json()))
 
 
+def kept_choice(database: LendingDatabase, name: str) -> GpuChoice:
+    """One of CHOICES, or by the model that is kept. Raises ModelError, LendingDatabaseError."""
+    if name != LEARNED_CHOICE:
+        return choice_of(name)
+    model = kept_model(database)
+    if model is None:
+        raise ModelError(f"{database.name}: found no model; ringhil lend train makes one")
+    return LearnedChoice(model)
+
+
 def kept_model(database: LendingDatabase) -> LoanModel | None:
     """None: there is none. Raises ModelError, LendingDatabaseError."""
     with database.read() as connection:
@@ -195,7 +207,7 @@ class _Judge:
         self._kept, self._took = kept, _would_have_taken(kept)
         self.judged = sum(len(took) > 1 for took in self._took)
 
-    def of(self, choice: GpuChoice) -> Judged:
+    def of(self, choice: GpuChoice) -> JudgedChoice:
         """Of all loans one after the other, as if it had chosen for each."""
         used, right, regret = dict(self._used), 0, 0.0
         for loan, took in zip(self._kept, self._took, strict=True):
@@ -206,7 +218,7 @@ class _Judge:
                 best = min(took.values())
                 right += took[chosen] == best
                 regret += float(np.exp(took[chosen] - best)) - 1.0
-        return Judged(accuracy=round(right / self.judged, 6), regret=round(regret / self.judged, 6))
+        return JudgedChoice(accuracy=round(right / self.judged, 6), regret=round(regret / self.judged, 6))
 
 
 def _would_have_taken(kept: Sequence[_Past]) -> list[dict[str, float]]:

@@ -10,13 +10,11 @@ from typing import Protocol
 
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.lending.attachment import (
-    AttachedMeters,
     Attachment,
     AttachmentError,
     GuestState,
     LendableGpu,
 )
-from ringhil.emulator.lending.choice import GpuChoice, LeastUsed
 from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.journal import MOST_ERROR, LoanJournal
 from ringhil.emulator.lending.loan import GpuLoan, LoanStep
@@ -105,6 +103,9 @@ class GpuGroup:
         return max(gpu.memory for gpu in self.gpus)
 
 
+Choose = Callable[[LoanWish, Sequence[GpuGroup]], GpuGroup]  # of those that can be lent, at least one
+
+
 @dataclass(frozen=True)
 class IdleTimes:
     """Cycles. `period`: between two looks whether a lent GPU has computed; `grace`: until the second look."""
@@ -127,11 +128,11 @@ class _Trial:
 
 
 class GpuLoans:
-    """`choice`: which GPU of those that can be lent. `mappings`: names of GPUs by purpose. Raises
-    LendingDatabaseError.
+    """`choose`: which GPUs of those that can be lent, None: those that have computed least for guests. `mappings`:
+    names of GPUs by purpose. Raises LendingDatabaseError.
 
     Call `turn` again and again, between two steps of the run. `on_change` is told of each loan whose state has
-    changed, or that is on its way back now; `on_step` of each step that is done, before the next one begins."""
+    changed, or that is on its way back now."""
 
     def __init__(
         self,
@@ -140,11 +141,11 @@ class GpuLoans:
         host: LendingHost,
         idle: IdleTimes,
         *,
-        choice: GpuChoice | None = None,
+        choose: Choose | None = None,
         mappings: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._journal, self._attachment, self._host, self._idle = journal, attachment, host, idle
-        self._choice = choice or LeastUsed()
+        self._choose = choose or self._least_used
         self.mappings = dict(mappings or {})
         self.gpus = {gpu.name: gpu for gpu in attachment.gpus()}
         by_group: dict[str, list[LendableGpu]] = {}
@@ -152,11 +153,9 @@ class GpuLoans:
             by_group.setdefault(gpu.group, []).append(gpu)
         self.groups = [GpuGroup(name, tuple(found)) for name, found in by_group.items()]
         self.on_change: Callable[[GpuLoan], None] = lambda loan: None
-        self.on_step: Callable[[GpuLoan, LoanStep], None] = lambda loan, step: None
         self._began = journal.cycle() - host.now
         self._ticked = self.now
         self._looked = self.now - _GUESTS
-        self._among: dict[int, tuple[str, ...]] = {}  # by loan: GPUs that it could have had
         self._open = {loan.id: loan for loan in journal.open()}
         self._trials = {number: _Trial() for number in self._open}
         self._recover()
@@ -188,12 +187,12 @@ class GpuLoans:
         free = [group for group in able if all(self._lendable(gpu.name, holders) for gpu in group.gpus)]
         if not free:
             raise LoanRefused(_nothing(holders), cycles=self._when(able), holders=holders)
-        group = self._chosen(wish, free)
+        roles = {group.name: sum(self._host.placed(gpu.name) for gpu in group.gpus) for group in free}
+        group = self._choose(wish, [each for each in free if roles[each.name] == min(roles.values())])
         names, now = tuple(gpu.name for gpu in group.gpus), self.now
         loan = GpuLoan(0, wish.node, wish.kind, wish.size, names, now, wish.mapping, wish.told)
         loan.look_at, loan.seen = now + self._idle.period, self._meters(loan)[0]
         loan.id = self._journal.new(loan, now)
-        self._among[loan.id] = tuple(each.gpus[0].name for each in free)
         self._open[loan.id] = loan
         self._trials[loan.id] = _Trial()
         return loan, True
@@ -219,14 +218,6 @@ class GpuLoans:
     def latest(self, most: int, node: str = "") -> list[GpuLoan]:
         """The latest, over or not; `node`: of this guest. Raises LendingDatabaseError."""
         return [self._open.get(loan.id, loan) for loan in self._journal.latest(most, node)]
-
-    def among(self, loan: GpuLoan) -> tuple[str, ...]:
-        """GPUs that could have been given to it, its own included; after a restart its own alone."""
-        return self._among.get(loan.id, loan.gpus[:1])
-
-    def meters(self, gpu: str) -> AttachedMeters:
-        """What a GPU has done so far, whoever had it."""
-        return self._attachment.meters(gpu)
 
     def opened(self) -> list[GpuLoan]:
         """All that are not over."""
@@ -283,12 +274,9 @@ class GpuLoans:
     def _lendable(self, gpu: str, holders: Mapping[str, Sequence[str]]) -> bool:
         return self.idle(gpu) == "free" and gpu not in holders and self.of(gpu) is None
 
-    def _chosen(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
-        """By `choice`, of those that have the fewest roles in the ring."""
-        roles = {group.name: sum(self._host.placed(gpu.name) for gpu in group.gpus) for group in free}
-        best = {group.gpus[0].name: group for group in free if roles[group.name] == min(roles.values())}
-        used = {gpu: float(busy) for gpu, (_, busy, _) in self.used_by_gpu().items()}
-        return best[self._choice.choose(wish.kind, wish.size, list(best), used)]
+    def _least_used(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
+        used = self.used_by_gpu()
+        return min(free, key=lambda group: used.get(group.gpus[0].name, (0, 0, 0.0))[1])
 
     def _when(self, able: Sequence[GpuGroup]) -> int | None:
         """Cycles until one of them may be free."""
@@ -399,7 +387,6 @@ class GpuLoans:
         elif step is LoanStep.RESTORE:
             more["ended"] = now
         self._save(loan, (step, "done"), done=step, step=None, error="", **more)
-        self.on_step(loan, step)
 
     def _save(self, loan: GpuLoan, did: tuple[LoanStep, str] | None = None, **changes: object) -> None:
         """Change a loan, in the journal first: what isn't written there has not happened."""
@@ -410,7 +397,6 @@ class GpuLoans:
         self._ticked = self.now
         if not loan.open:
             del self._open[loan.id], self._trials[loan.id]
-            self._among.pop(loan.id, None)
         if (loan.state, loan.released) != before:
             self.on_change(loan)
 

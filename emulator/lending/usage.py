@@ -18,12 +18,20 @@ last sample grows in the place of a new one.
 import json
 import logging
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from ringhil.emulator.errors import printable
-from ringhil.emulator.lending.database import METADATA, NAME, NAME_LENGTH, LendingDatabase, LendingDatabaseError
+from ringhil.emulator.lending.database import (
+    DOCUMENT,
+    METADATA,
+    NAME,
+    NAME_LENGTH,
+    LendingDatabase,
+    LendingDatabaseError,
+)
 
 # isort: split
 from sqlalchemy import (
@@ -88,7 +96,7 @@ MODELS = Table(
     "usage_models",
     METADATA,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("document", Text(1 << 24), nullable=False),
+    Column("document", DOCUMENT, nullable=False),
 )
 
 
@@ -106,7 +114,7 @@ class MeterReading:
         """What has been used since then. Meters of which one says less than before have been reset meanwhile."""
         pairs = ((before.energy, self.energy), (before.busy, self.busy), (before.launches, self.launches))
         if any(now < then for then, now in pairs if now is not None and then is not None):
-            before = replace(before, energy=0, busy=0, launches=0)
+            before = replace(before, energy=None, busy=None, launches=0)
         return replace(
             self,
             energy=_risen(before.energy, self.energy),
@@ -117,7 +125,7 @@ class MeterReading:
 
 @dataclass(frozen=True, slots=True)
 class UsageSample:
-    """What a GPU used from `since` to `at`, nanoseconds, lent by `loan` (None: the server had it). Units: those of a
+    """What a GPU used from `since` to `at`, nanoseconds, lent by `loan` (None: no guest had it). Units: those of a
     reading; `memory`: the most that was seen."""
 
     gpu: str
@@ -179,6 +187,9 @@ class UsageLog:
         with database.read() as connection:
             last = [connection.scalar(select(func.max(c))) or 0 for c in (SAMPLES.c.at, LOANS.c.began, LOANS.c.ended)]
             open_ = connection.execute(select(LOANS.c.gpu, LOANS.c.loan).where(LOANS.c.ended.is_(None))).all()
+        self.lent_busy = Counter[str]()  # by GPU, nanoseconds that it computed for guests before this run
+        for loan in loans_used(database):
+            self.lent_busy[loan.gpu] += loan.busy or 0
         self.origin = max(map(int, last))  # of this run's clock in that of the database
         self._holders = {str(gpu): str(loan) for gpu, loan in open_}
         self._read: dict[str, tuple[int, MeterReading]] = {}  # by GPU: when, and what
@@ -393,7 +404,7 @@ def _most(one: int | None, other: int | None) -> int | None:
 
 
 def _risen(before: int | None, now: int | None) -> int | None:
-    return None if now is None or before is None else min(now - before, _HIGHEST)
+    return None if now is None else min(now - (before or 0), _HIGHEST)
 
 
 # -------------------------------------------------------------------------------------------------------------- reading

@@ -39,8 +39,11 @@ _TARPIT = 1.0  # seconds that a request which is too many waits to hear so
 _SCHEME = "bearer "
 
 
-def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRate) -> "ASGIApp":
-    """`token`: the operator's."""
+Used = Callable[[tuple[str, int]], None]
+
+
+def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRate, used: Used) -> "ASGIApp":
+    """`token`: the operator's. `used` is told from where a request has come that was let in."""
     pages = _Pages(office, desk)
     number = "/v1/loans/{id:int}"
     routes = [
@@ -58,14 +61,14 @@ def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRat
         DeskClosedError: _away,
         LendingDatabaseError: _away,
     }
-    return _Gate(Starlette(routes=routes, exception_handlers=handlers), token, rate)
+    return _Gate(Starlette(routes=routes, exception_handlers=handlers), token, rate, used)
 
 
 class _Gate:
     """Lets requests pass that have a token, and aren't too many."""
 
-    def __init__(self, inner: "ASGIApp", token: str, rate: RequestRate) -> None:
-        self._inner, self._token = inner, token
+    def __init__(self, inner: "ASGIApp", token: str, rate: RequestRate, used: Used) -> None:
+        self._inner, self._token, self._used = inner, token, used
         self._rates = RequestRates(rate, time.monotonic)
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
@@ -83,6 +86,8 @@ class _Gate:
             answer = _error(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
             await answer(scope, receive, send)
         else:
+            if scope.get("client"):
+                self._used(tuple(scope["client"]))
             scope["ringhil_who"] = who
             await self._inner(scope, receive, send)
 

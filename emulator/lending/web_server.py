@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 import threading
+from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,20 @@ _KEPT = 30  # seconds that a connection stays open between requests
 _ENDS = 2.0  # seconds for requests that are under way when it ends
 
 
+_Live = OrderedDict[tuple[str, int], asyncio.Transport]  # by the client's address, the longest unused first
+
+
 class WebError(RinghilError, OSError):
     """An address that can't be listened at."""
 
 
 class WebServer:
-    """Listens at `where`, `HOST:PORT`, as soon as it is made; port 0: a free one. Raises WebError."""
+    """Listens at `where`, `HOST:PORT`, as soon as it is made; port 0: a free one. At `most` connections a new one ends
+    that which has been of no use for longest (`used`): nobody keeps others out. Raises WebError."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, most: int = MOST_CONNECTIONS) -> None:
+        self._live: _Live = OrderedDict()
+        self._most = most
         self._socket = _listening(where)
         host, self.port = self._socket.getsockname()[:2]
         self.loopback = host in ("::1", "127.0.0.1") or host.startswith("127.")
@@ -44,7 +51,7 @@ class WebServer:
         """Answer from now on."""
         config = uvicorn.Config(
             app,
-            http=_Http,
+            http=type("_OwnHttp", (_Http,), {"live": self._live, "most": self._most}),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -60,6 +67,11 @@ class WebServer:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="lend", daemon=True)
         self._thread.start()
+
+    def used(self, client: tuple[str, int]) -> None:
+        """The connection from there has had a request that was let in. From the thread that answers."""
+        if client in self._live:
+            self._live.move_to_end(client)
 
     def close(self) -> None:
         """Answer what is under way, and no more; a second call does nothing."""
@@ -78,21 +90,26 @@ class WebServer:
 class _Http(H11Protocol):
     """Of a connection: there are only so many, and each sends its first request soon."""
 
+    live: _Live
+    most: int
     _alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio."""
-        if len(self.connections) >= MOST_CONNECTIONS:
-            transport.abort()
-            return
         super().connection_made(transport)
+        while len(self.live) >= self.most:
+            self.live.popitem(last=False)[1].abort()
+        if self.client is not None:
+            self.live[self.client] = transport
         self._alarm = self.loop.call_later(_HEAD_PATIENCE, self._silent)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio."""
         if self._alarm is not None:
             self._alarm.cancel()
-            super().connection_lost(exc)
+        if self.client is not None and self.live.get(self.client) is self.transport:
+            del self.live[self.client]
+        super().connection_lost(exc)
 
     def _silent(self) -> None:
         if self.cycle is None and not self.transport.is_closing():

@@ -6,7 +6,6 @@ import re
 import signal
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +17,7 @@ from ringhil.emulator.front.cli.options import GivenPath, Seconds
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import Attachment, LendableGpu
-from ringhil.emulator.lending.choice import CHOICES, GpuChoice, LearnedChoice, choice_of
+from ringhil.emulator.lending.choice import CHOICES, LEARNED_CHOICE
 from ringhil.emulator.lending.document import NAME
 from ringhil.emulator.lending.lent_card import HOST_SETTINGS
 from ringhil.emulator.lending.loans import IdleTimes
@@ -27,9 +26,6 @@ from ringhil.emulator.lending.sim import SimAttachment
 from ringhil.emulator.lending.sim_gpus import cycle_of, sim_gpus
 from ringhil.emulator.lending.tokens import LEAST, MOST, new_token
 from ringhil.emulator.scenario import GpuRef, load
-
-if TYPE_CHECKING:
-    from ringhil.emulator.lending.database import LendingDatabase
 
 _WATT = 0.1  # of a unit of power in a file
 
@@ -56,13 +52,6 @@ _WATT = 0.1  # of a unit of power in a file
 )
 @click.option("--grace", type=Seconds(0), default=1200.0, show_default=True, help="Seconds until the second look.")
 @paced.option
-@click.option(
-    "--choose",
-    type=click.Choice(["auto", "model", *CHOICES]),
-    default="auto",
-    show_default=True,
-    help="Which of several GPUs: the model of `ringhil lend train`, or a simple rule; auto: the model if there is one.",
-)
 @click.option("--map", "maps", multiple=True, metavar="NAME=GPU,...", help="Name GPUs that serve one purpose.")
 @click.option("--group", "groups", multiple=True, metavar="GPU,...", help="These share an IOMMU group; with sim.")
 @click.option(
@@ -72,6 +61,17 @@ _WATT = 0.1  # of a unit of power in a file
     show_default=True,
     help="Seconds that a guest computes when it has its GPU; with sim.",
 )
+@click.option(
+    "--choice",
+    type=click.Choice([*CHOICES, LEARNED_CHOICE]),
+    default=CHOICES[0],
+    show_default=True,
+    help="Which of several GPUs gets a loan; learned: by the model that ringhil lend train has kept.",
+)
+@click.option(
+    "--sample", type=Seconds(0), default=1.0, show_default=True, help="Seconds between two samples of all meters."
+)
+@click.option("--keep", type=Seconds(0), default=604800.0, show_default=True, help="Seconds that samples are kept for.")
 @click.option(
     "--token-file", type=GivenPath(), help="Read the operator's token from this file, or write a new one to it."
 )
@@ -85,10 +85,12 @@ def serve(
     period: float,
     grace: float,
     clock: int | None,
-    choose: str,
     maps: tuple[str, ...],
     groups: tuple[str, ...],
     work: float,
+    choice: str,
+    sample: float,
+    keep: float,
     token_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -105,6 +107,8 @@ def serve(
     with ExitStack() as stack, explained():
         from ringhil.emulator.lending.database import open_database
         from ringhil.emulator.lending.journal import LoanJournal
+        from ringhil.emulator.lending.keeping import UsageKeeper
+        from ringhil.emulator.lending.learning import kept_choice
         from ringhil.emulator.lending.serving import LendServing
         from ringhil.emulator.lending.usage import UsageLog
 
@@ -118,9 +122,8 @@ def serve(
             raise RinghilError(f"--guests: {guests}: found no such folder")
         token = new_token() if token_file is None else _token(token_file)
         found = stack.enter_context(open_database(database))
-        choice = _choice(choose, found)
-        usage = stack.enter_context(UsageLog(found))
-        usage.start()
+        chooses = kept_choice(found, choice)
+        log = stack.enter_context(UsageLog(found, keep=keep))
         with building():
             library = cells_library()
         run = Run(scenario, library)
@@ -135,6 +138,9 @@ def serve(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
         run.start()
+        keeper = UsageKeeper(log, run.server, bus, chooses, period=sample, cycle=cycle)
+        stack.callback(keeper.close)
+        log.start()
         serving = stack.enter_context(
             LendServing(
                 run,
@@ -146,8 +152,7 @@ def serve(
                 cycle=cycle,
                 clock=clock,
                 mappings=mappings,
-                choice=choice,
-                usage=usage,
+                usage=keeper,
             )
         )
         if not serving.web.loopback:
@@ -181,18 +186,6 @@ def _qemu(gpus: list[LendableGpu], guests: Path, run: Run, library: Library, jou
         joules=lambda meters: meters.energy * joule,
         tell=lambda line: click.echo(f"ringhil: {line}", err=True),
     )
-
-
-def _choice(name: str, database: "LendingDatabase") -> GpuChoice:
-    """Raises RinghilError."""
-    if name in CHOICES:
-        return choice_of(name)
-    from ringhil.emulator.lending.learning import kept_model
-
-    model = kept_model(database)
-    if model is None and name == "model":
-        raise RinghilError("--choose: found no model in the database; ringhil lend train makes one")
-    return choice_of(CHOICES[0]) if model is None else LearnedChoice(model)
 
 
 def _mappings(texts: tuple[str, ...], gpus: list[LendableGpu]) -> dict[str, frozenset[str]]:

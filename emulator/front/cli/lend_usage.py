@@ -116,7 +116,7 @@ def shown(row: Mapping[str, Any], key: str) -> str:
     if key == "memory":
         return f"{value / 2**20:,.0f} MiB"
     if key.endswith("_s"):
-        return f"{value:,.1f} s"
+        return f"{value:,.1f} s" if value >= 1 or not value else f"{1000 * value:,.1f} ms"
     if key == "energy_j":
         return f"{value:,.1f} J" if value < 10_000 else f"{value / 1000:,.1f} kJ"
     return f"{value:,g}" if isinstance(value, int | float) else str(value)

@@ -13,7 +13,7 @@ from ringhil.emulator.lending.desk import LoanDesk
 from ringhil.emulator.lending.office import LoanOffice
 from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.web import application
-from ringhil.emulator.lending.web_server import WebServer
+from ringhil.emulator.lending.web_server import MOST_CONNECTIONS, WebServer
 
 from .world import World
 
@@ -51,9 +51,9 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, rate: RequestRate = PLENTY) -> Iterator[Served]:
+def served(folder: Path, rate: RequestRate = PLENTY, most: int = MOST_CONNECTIONS) -> Iterator[Served]:
     world = World(folder)
-    desk, web = LoanDesk(), WebServer("127.0.0.1:0")
+    desk, web = LoanDesk(), WebServer("127.0.0.1:0", most)
     office = LoanOffice(world.loans, 1e-6)
     ended = threading.Event()
     wrong: list[BaseException] = []
@@ -71,7 +71,7 @@ def served(folder: Path, rate: RequestRate = PLENTY) -> Iterator[Served]:
 
     thread = threading.Thread(target=play)
     thread.start()
-    web.begin(application(office, desk, TOKEN, rate))
+    web.begin(application(office, desk, TOKEN, rate, web.used))
     try:
         yield Served(web, world)
     finally:

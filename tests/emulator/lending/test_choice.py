@@ -1,6 +1,7 @@
 """Which GPU gets a loan (V2): the baselines, and what is learned from past loans."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.command import refusal, ringhil
 
-from ringhil.emulator.lending.choice import CHOICES, Goal, LearnedChoice, LeastUsed, LoanModel, ModelError, RoundRobin
+from ringhil.emulator.lending.choice import (
+    CHOICES,
+    Goal,
+    LearnedChoice,
+    LeastUsedChoice,
+    LoanModel,
+    ModelError,
+    RoundRobinChoice,
+)
 from ringhil.emulator.lending.database import open_database
 from ringhil.emulator.lending.learning import LearningError, keep_model, kept_model, train
 
@@ -49,7 +58,7 @@ def test_least_used_keeps_use_together(asked: list[tuple[list[str], int]]) -> No
     """Whoever is chosen had been used no more than any other that was free."""
     used: dict[str, float] = {}
     for gpus, amount in asked:
-        chosen = LeastUsed().choose("x", 1.0, gpus, used)
+        chosen = LeastUsedChoice().choose("x", 1.0, gpus, used)
         assert used.get(chosen, 0.0) == min(used.get(gpu, 0.0) for gpu in gpus)
         used[chosen] = used.get(chosen, 0.0) + amount
 
@@ -57,7 +66,7 @@ def test_least_used_keeps_use_together(asked: list[tuple[list[str], int]]) -> No
 @given(st.permutations(_NAMES), st.lists(_some_gpus, max_size=10))
 def test_round_robin_gives_each_gpu_its_turn(order: Sequence[str], before: list[list[str]]) -> None:
     """Whatever was free before: in as many turns as there are GPUs, each has one."""
-    choice = RoundRobin()
+    choice = RoundRobinChoice()
     for gpus in before:
         assert choice.choose("x", 1.0, gpus, {}) in gpus
     assert {choice.choose("x", 1.0, order, {}) for _ in order} == {*order}
@@ -208,6 +217,11 @@ _stored = (
     st.text(max_size=60)
     | st.integers(0, 20_000).map(lambda n: "[" * n)
     | st.integers(0, 400).map(lambda n: json.dumps(_GOOD)[:n])
+    | st.sampled_from(["NaN", "Infinity", "1e308", "-1e308", "1e-9"]).flatmap(
+        lambda number: st.sampled_from(["1.0", "2.0", "2.5", "9.0"]).map(
+            lambda old: json.dumps(_GOOD).replace(old, number)
+        )
+    )
 )
 
 
@@ -225,6 +239,8 @@ def _parsed_or_one_line(text: str) -> None:
     else:
         line = "fine"
         for size in (0.0, -1.0, 1e300, float("inf")):
+            expected = (model.expected("x", size, gpu) for gpu in ("a.0", "a.1"))
+            assert all(value is None or math.isfinite(value) for value in expected)
             assert LearnedChoice(model).choose("x", size, ["a.0", "a.1"], {}) in ("a.0", "a.1")
     assert line.isprintable()
     assert len(line) < 500

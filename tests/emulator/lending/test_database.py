@@ -55,6 +55,13 @@ def test_a_transaction_counts_whole_or_not_at_all(url: str) -> None:
         assert connection.scalar(select(func.count()).where(_WORD.c.word == "a.3")) == 1
 
 
+def test_who_reads_does_not_wait_for_who_writes(url: str) -> None:
+    with open_database(url, patience=0.5) as database, database.begin() as writer:
+        writer.execute(_WORD.insert().values(place=1, word="x"))
+        with database.read() as reader:
+            assert reader.scalar(select(func.count()).select_from(_WORD)) == 0
+
+
 def test_several_that_open_it_at_once_make_its_tables_once(url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         for database in pool.map(lambda _: open_database(url), range(4)):

@@ -2,13 +2,17 @@
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ringhil.emulator.lending.attachment import GuestState
+from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.loan import GpuLoan, LoanState, LoanStep
 from ringhil.emulator.lending.loans import LoanRefused, LoanWish
+from ringhil.emulator.lending.sim_gpus import sim_gpus
+from ringhil.emulator.scenario import loads
 
 from .world import GPUS, IDLE, NODES, STEP, World
 
@@ -116,6 +120,26 @@ def test_a_crash_at_any_write_of_the_journal_is_finished_or_undone(tmp_path: Pat
         assert write < 100
         world.database.close()
     assert write > 16
+
+
+def test_the_journal_is_the_same_in_every_database(tmp_path: Path, url: str) -> None:
+    """Loans go all the way, over a restart; what was used is added up; a GPU can't be written into two loans."""
+    world = World(tmp_path, url=url)
+    loan = _lent(world, told=1.5)
+    world.compute(loan.gpus[0], 900)
+    world.restart_loans()
+    assert world.loans.opened() == [loan]
+    with pytest.raises(LendingDatabaseError):
+        world.journal.new(replace(loan, node=NODES[1]), world.loans.now)
+    world.turn(4)
+    world.release(loan.id)
+    world.turn(20)
+    over = world.loans.loan(loan.id)
+    assert (over.busy, over.told, over.open) == (900, 1.5, False)
+    assert world.loans.used_by_gpu() == {loan.gpus[0]: (1, 900, 0.0)}
+    assert [each.id for each in world.loans.latest(5)] == [loan.id]
+    assert world.loans.latest(5, NODES[3]) == []
+    world.database.close()
 
 
 def test_a_guest_that_restarts_gets_the_same_gpu(world: World) -> None:
@@ -233,3 +257,15 @@ def test_a_mapping_lends_the_gpus_of_its_name_only(world: World) -> None:
     assert world.request(NODES[1], mapping="video") is None
     with pytest.raises(LoanRefused, match="there are: video"):
         world.loans.request(LoanWish(NODES[1], "training", mapping="audio"))
+
+
+def test_gpus_of_an_emulated_server_are_pci_devices_each_once() -> None:
+    """Two that are said to share an IOMMU group do; no two have an address in common."""
+    found = sim_gpus(loads("server: {cards: {a: {gpus: 40}, b: {gpus: 3, types: {default: T4}}}}"), [("a.1", "b.2")])
+    assert [gpu.name for gpu in found] == [*(f"a.{gpu}" for gpu in range(40)), "b.0", "b.1", "b.2"]
+    groups = {gpu.name: gpu.group for gpu in found}
+    assert groups["a.1"] == groups["b.2"]
+    assert len(set(groups.values())) == len(found) - 1
+    functions = [address for gpu in found for address in gpu.functions]
+    assert len(set(functions)) == len(functions) == 2 * len(found)
+    assert found[-1].pci_id == "10de:1eb8"

@@ -11,6 +11,7 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import GuestState
 from ringhil.emulator.lending.database import open_database
+from ringhil.emulator.lending.journal import LoanJournal
 from ringhil.emulator.lending.loans import GpuLoans, IdleTimes, LoanRefused, LoanWish
 from ringhil.emulator.lending.run_host import RunHost
 from ringhil.emulator.lending.sim import SimAttachment
@@ -109,6 +110,27 @@ def _sequence(folder: Path, library: Library, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_the_census_counts_all_but_what_is_lent(tmp_path: Path, library: Library, seed: int) -> None:
     _sequence(tmp_path, library, seed)
+
+
+def test_the_last_gpu_by_which_a_card_is_reached_is_never_lent(tmp_path: Path, library: Library) -> None:
+    run = Run(loads("server: {cards: {a: {gpus: 3, host_links: [0, 1]}}}"), library)
+    run.start()
+    run.run_to(8000)
+    host = RunHost(run.server)
+    with open_database(f"sqlite:///{tmp_path}/lending.db") as database:
+        sim = SimAttachment(sim_gpus(run.scenario), lambda: host.now)
+        loans = GpuLoans(LoanJournal(database), sim, host, IdleTimes(1 << 30, 1 << 30))
+        for node, gpu in zip(NODES[:2], ("a.2", "a.0"), strict=True):
+            assert loans.request(LoanWish(node, "training"))[0].gpus == (gpu,)
+            for _ in range(8):
+                run.run_to(run.kernel.now + _STEP)
+                loans.turn()
+        with pytest.raises(LoanRefused):
+            loans.request(LoanWish(NODES[2], "training"))
+        assert loans.idle("a.1") == "needed"
+        run.run_to(run.kernel.now + 40_000)
+        assert run.cpu.cards[0].members == (1,)
+    run.close()
 
 
 @pytest.mark.slow(part="loans")

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
-from ringhil.emulator.lending.database import open_database
+from ringhil.emulator.lending.database import LendingDatabase, LendingDatabaseError, open_database
 from ringhil.emulator.lending.usage import SAMPLES, LoanUsage, MeterReading, UsageLog, gpus_used, loans_used
 
 from .databases import DatabaseServer
@@ -52,15 +52,18 @@ def _loan(name: str, gpu: str, at: int) -> LoanUsage:
     return LoanUsage(name, "i-0000002d", "training", 4.0, gpu, _GPUS, at)
 
 
-_STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(("use", "reset", "lend", "back", "write", "fail")), st.sampled_from(_GPUS), st.integers(0, 99)
-    ),
-    max_size=20,
-)
+_WHAT = ("use", "reset", "lend", "back", "write", "fail", "tear")
+_STEPS = st.lists(st.tuples(st.sampled_from(_WHAT), st.sampled_from(_GPUS), st.integers(0, 99)), max_size=20)
 
 
-@settings(max_examples=15)
+def _steps(text: str) -> list[tuple[str, str, int]]:
+    return [(what, "a.0", 9 - place) for place, what in enumerate(text.split())]
+
+
+@settings(max_examples=12)
+@example(_steps("lend use reset use"), 1000, 1e6)
+@example(_steps("lend use tear use use write use"), 1000, 1e6)
+@example(_steps("lend use fail use use use use use use"), 3, 1e6)
 @given(_STEPS, st.sampled_from((3, 8, 1000)), st.sampled_from((20.0, 1e6)))
 def test_loans_have_what_their_gpus_used_meanwhile(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, int]], most: int, keep: float
@@ -83,9 +86,10 @@ def test_loans_have_what_their_gpus_used_meanwhile(
                 log.back(meters.holders.pop(gpu), now, {gpu: meters.readings[gpu]})
             elif what == "write":
                 assert log.write()
-            elif what == "fail":
-                with _locked(url):
-                    assert log.write() is (log.waiting == 0)
+            elif what in ("fail", "tear"):
+                nothing = log.waiting == 0
+                with _locked(url) if what == "fail" else _torn(database):
+                    assert log.write() is nothing
             assert log.waiting <= most + len(_GPUS) + 2 * loans
         assert log.write()
         found = loans_used(database)
@@ -93,6 +97,22 @@ def test_loans_have_what_their_gpus_used_meanwhile(
     assert {each.loan for each in found if each.ended is None} == {*meters.holders.values()}
     for each in found:
         assert (each.energy or 0, each.busy or 0) == (meters.energy[each.loan], meters.busy[each.loan])
+
+
+@contextmanager
+def _torn(database: LendingDatabase) -> Iterator[None]:
+    """What is written is taken, and nobody is told so."""
+    begin = database.begin
+
+    @contextmanager
+    def torn() -> Iterator[Connection]:
+        with begin() as connection:
+            yield connection
+        raise LendingDatabaseError("the line was cut")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "begin", torn)
+        yield
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def test_the_page_needs_nothing_else_and_no_script(url: str, tmp_path: Path) -> 
     [
         (("--html", "x", "--csv", "x"), "--html x: that would take the place of what is read or kept"),
         (("--html", "none/x"), "none/x: cannot be written"),
-        (("--csv", "."), "cannot be written"),
+        (("--html", "x", "--csv", "."), "cannot be written"),
         (("--database", "sqlite:///none.db"), "sqlite:///none.db: there is no such file"),
     ],
 )

@@ -165,6 +165,24 @@ def test_one_client_that_asks_too_often_slows_no_other(tmp_path: Path) -> None:
         assert codes[200] <= 20 + 50 * took + 1
 
 
+def test_whoever_takes_all_connections_keeps_nobody_out(tmp_path: Path) -> None:
+    with served(tmp_path, RequestRate(50, 20), most=12) as server:
+        mine = {"Authorization": f"Bearer {TOKEN}"}
+        kept = http.client.HTTPConnection("127.0.0.1", server.web.port, timeout=30)
+        others = []
+        for number in range(60):
+            others.append(socket.create_connection(("127.0.0.1", server.web.port), timeout=20))
+            others[-1].sendall(b"GET /v1/gpus HTTP/1.1\r\nHost: x\r\n" + b"\r\n" * (number % 2))
+            if number % 5 == 0:
+                kept.request("GET", "/v1/gpus", headers=mine)
+                assert kept.getresponse().read()
+        assert kept.sock is not None
+        assert server.ask("GET", "/v1/gpus").status == 200
+        for line in others:
+            line.close()
+        kept.close()
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -121,11 +121,12 @@ class ModelHost:
 class World:
     """Everything, and what was seen of it. `groups`: the IOMMU group of each GPU."""
 
-    def __init__(self, folder: Path, groups: Sequence[str] = GPUS) -> None:
+    def __init__(self, folder: Path, groups: Sequence[str] = GPUS, url: str = "") -> None:
         self.clock = [0]
-        self.database = open_database(f"sqlite:///{folder}/lending.db")
-        self.database.close()
-        event.listen(self.database.engine, "connect", _unsafe)
+        self.database = open_database(url or f"sqlite:///{folder}/lending.db")
+        if not url:
+            self.database.close()
+            event.listen(self.database.engine, "connect", _unsafe)
         self.host = ModelHost(self.clock)
         gpus = [
             LendableGpu(name, (PciAddress(0, 2, place, 0), PciAddress(0, 2, place, 1)), group, "T4", 1 << 30)
