@@ -5,6 +5,7 @@ guest, which reads and writes it without the server. Neither has a name in a fil
 gone, so are they.
 """
 
+import math
 import os
 import socket
 import threading
@@ -28,6 +29,8 @@ MEMORY = 16 << 20  # bytes that a guest reaches
 _FIRST_SLOT, _SLOTS = 0x10, 16  # high ones: firmware gives the low ones to what is there at boot
 _PREFIX = "ringhil"
 _DOWN = ("shutdown", "guest-panicked", "internal-error")
+_AGAIN = 0.05  # seconds until a guest is asked again: one that is busy with its bus answers slowly
+_FRESH = 0.2  # seconds for which what a guest was seen to have is taken for true
 _MERCY = 10.0  # seconds in which a guest lets a card go that it was asked for
 
 
@@ -75,6 +78,8 @@ class QemuAttachment:
         self._lines: dict[str, Qmp] = {}  # by guest
         self._plugged: dict[str, tuple[str, CardServer | CardMailbox]] = {}  # by GPU
         self._seen: dict[str, frozenset[str]] = {}  # by guest, what it had when it last answered
+        self._seen_at: dict[str, float] = {}
+        self._again_at: dict[str, float] = {}  # by GPU
         self._asked: dict[str, float] = {}  # when guests were asked to let a GPU go
         self._pulled: set[tuple[str, str]] = set()  # GPUs and guests that still show what was pulled out
         self._probes: dict[str, _Probe] = {}  # by program
@@ -92,6 +97,7 @@ class QemuAttachment:
         try:
             status = self._status(node)
         except QmpGoneError:
+            self._seen[node] = frozenset()
             return GuestState.DOWN
         except AttachmentError:  # it doesn't answer now, but there it is
             return GuestState.UP
@@ -101,7 +107,8 @@ class QemuAttachment:
         """See Attachment. Of a guest that doesn't answer, what it had when it last did."""
         found = {}
         for node in self._nodes():
-            for gpu in self._devices(node):
+            old = self._monotonic() - self._seen_at.get(node, -math.inf) > _FRESH
+            for gpu in self._devices(node) if old else self._seen[node]:
                 if (gpu, node) not in self._pulled:
                     found[gpu] = node
         return found
@@ -124,6 +131,8 @@ class QemuAttachment:
         card = self._cards.get(gpu)
         if card is None:
             raise AttachmentError(f"{gpu}: the server's driver has it; bind it first")
+        if self._waits(gpu):
+            return False
         holder = self.held().get(gpu, node)
         if holder != node:
             raise AttachmentError(f"{gpu}: {holder} has it; detach it first")
@@ -133,6 +142,7 @@ class QemuAttachment:
             return True
         if there:  # of a server before this one, or pulled out: it answers no more
             self._unplug(gpu, node)
+            self._again_at[gpu] = self._monotonic() + _AGAIN
             return False
         why = self._no_proxy(node)
         if why is None:
@@ -145,6 +155,8 @@ class QemuAttachment:
     def detach(self, gpu: str) -> bool:
         """See Attachment. From a guest that doesn't let go the card is pulled out: it reads ones, and keeps memory that
         is nobody's any more."""
+        if self._waits(gpu):
+            return False
         nodes = [node for node in self._nodes() if gpu in self._devices(node) and (gpu, node) not in self._pulled]
         since = self._asked.setdefault(gpu, self._monotonic())
         for node in nodes:
@@ -154,6 +166,7 @@ class QemuAttachment:
             if gpu not in self._devices(node):
                 continue
             if self._monotonic() - since < _MERCY:
+                self._again_at[gpu] = self._monotonic() + _AGAIN
                 return False
             self._pull(gpu, node)
         self._stop_serving(gpu)
@@ -247,6 +260,7 @@ class QemuAttachment:
         except AttachmentError:
             pass
         else:
+            self._seen_at[node] = self._monotonic()
             ids = {str(each.get("name", "")) for each in listed if isinstance(each, dict)}
             self._seen[node] = frozenset(gpu for gpu in self._names if {_id(gpu, 0), _id(gpu, 1)} & ids)
         self._pulled -= {(gpu, at) for gpu, at in self._pulled if at == node and gpu not in self._seen.get(node, ())}
@@ -291,6 +305,14 @@ class QemuAttachment:
                 with suppress(AttachmentError):
                     self._ask(node, "cont")
         self._plugged[gpu] = node, served
+        self._seen[node] = self._seen.get(node, frozenset()) | {gpu}
+
+    def _waits(self, gpu: str) -> bool:
+        """A step isn't asked again at once."""
+        if self._monotonic() < self._again_at.get(gpu, -math.inf):
+            return True
+        self._again_at.pop(gpu, None)
+        return False
 
     def _unplug(self, gpu: str, node: str) -> None:
         """Ask the guest to let it go, whose answer comes later, and clear what is behind it when it has."""

@@ -4,8 +4,8 @@
 
 #include "card.h"
 
-/* Prints both in ticks of the processor's clock. The server must copy what it gets by the port 1 of virtio's
- * serial ports (-device virtserialport) to the GPU's memory, from its beginning again and again. */
+/* Prints what a MiB took, the median of so many, in ticks of the processor's clock. The server must copy what it gets by
+ * port 1 of virtio's serial ports (-device virtserialport) to the GPU's memory, from its beginning again and again. */
 void relay_against_direct(card *gpu, uint32_t megabytes);
 
 #endif

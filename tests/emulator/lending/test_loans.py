@@ -142,6 +142,34 @@ def test_the_journal_is_the_same_in_every_database(tmp_path: Path, url: str) -> 
     world.database.close()
 
 
+def test_a_second_server_on_the_same_database_fences_the_first_off(world: World) -> None:
+    first, loan = world.loans, _lent(world)
+    world.restart_loans()
+    with pytest.raises(LendingDatabaseError, match="another server lends GPUs by this database now"):
+        first.request(LoanWish(NODES[1], "training"))
+    with pytest.raises(LendingDatabaseError, match="another server"):
+        first.release(loan.id)
+    first.turn()
+    assert _lent(world, NODES[1]).gpus != loan.gpus
+    assert world.loans.loan(loan.id) == loan
+
+
+def test_a_machine_that_restarts_gives_guests_their_gpus_again(world: World) -> None:
+    """Also when nothing has been counted yet; and the clock by which idle GPUs are looked at goes on."""
+    loan = _lent(world)
+    world.turn(IDLE.period // STEP // 2)
+    written = world.journal.cycle()
+    world.restart_host()
+    assert world.loans.now >= written > IDLE.period // 3
+    assert not world.sim.held()
+    world.turn(30)
+    again = world.loans.loan(loan.id)
+    assert (again.state, again.released) == (LoanState.IN_GUEST, False)
+    assert world.sim.held() == {loan.gpus[0]: NODES[0]}
+    world.turn((IDLE.period + IDLE.grace) // STEP)
+    assert world.loans.loan(loan.id).reason == "idle"
+
+
 def test_a_guest_that_restarts_gets_the_same_gpu(world: World) -> None:
     loan, other = _lent(world), _lent(world, NODES[1])
     world.sim.says(NODES[0], GuestState.DOWN)

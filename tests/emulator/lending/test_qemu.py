@@ -257,7 +257,7 @@ def test_a_throwaway_guest_tells_whether_qemu_can_have_registers(tmp_path: Path)
 
 def test_direct_access_carries_nothing_and_is_fast(elf: Path, bus: QemuAttachment, tmp_path: Path) -> None:
     """Three times as fast as a server that carries all data by a serial port of virtio."""
-    megabytes = 16
+    megabytes = 48
     ratios = []
     for number in range(3):  # other processes are at work, too
         relay = Relay(tmp_path / f"relay{number}")
