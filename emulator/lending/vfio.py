@@ -77,7 +77,7 @@ def opened(gpu: PciGpu, folder: Path = _FOLDER) -> Iterator[VfioDevice]:
 
         def device_of(group: int, address: PciAddress) -> int:
             # With a buffer that can be changed the answer is the number, not the bytes.
-            number = fcntl.ioctl(group, _GET_DEVICE, bytearray(f"{address}\0".encode()))
+            number: int = fcntl.ioctl(group, _GET_DEVICE, bytearray(f"{address}\0".encode()))
             files.callback(os.close, number)
             return number
 
