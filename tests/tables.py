@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ringhil.emulator.conformance.check import ALWAYS
 from ringhil.emulator.conformance.rule import all_rules
+from ringhil.emulator.lending.lent_card import CardRegister
 from ringhil.emulator.scenario import FAULTS, LINE_FAULTS, PARAMETERS
 from ringhil.emulator.scenario.file.faults import FaultTarget
 from ringhil.emulator.scenario.file.policies import SwitchPolicyName, WorkPolicyName
@@ -91,6 +92,12 @@ def _policies(names: type[WorkPolicyName] | type[SwitchPolicyName]) -> list[str]
     return ["| policy | what it does |", "|---|---|", *(f"| `{name}` | {name.doc} |" for name in names)]
 
 
+def _card_registers() -> list[str]:
+    lines = ["| offset | register | | |", "|---|---|---|---|"]
+    rows = [(each, "write" if each.writable else "read") for each in CardRegister]
+    return lines + [f"| {each:#x} | `{each.name.lower()}` | {access} | {each.doc} |" for each, access in rows]
+
+
 TABLES = (
     Table("explanation/architecture.md", "pyproject.toml", rooms.table),
     Table("howto/conformance.md", "emulator/conformance/rules/", _rules),
@@ -98,6 +105,7 @@ TABLES = (
     Table("reference/hardware.md", "emulator/scenario/file/faults.py", _fault_port),
     Table("reference/host.md", "emulator/scenario/file/policies.py", partial(_policies, WorkPolicyName)),
     Table("explanation/reliability.md", "emulator/scenario/file/faults.py", _reactions),
+    Table("howto/lending.md", "emulator/lending/lent_card.py", _card_registers),
     Table("requirements.md", "labels cited in code and tests", labels.table),
     Table("howto/switching.md", "emulator/scenario/file/policies.py", partial(_policies, SwitchPolicyName)),
     Table("reference/scenarios.md", "emulator/scenario/file/faults.py", _faults),

@@ -8,6 +8,9 @@ import click
 
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.lend_client import kubevirt, list_, release, request, token, watch
+from ringhil.emulator.front.cli.lend_serve import serve
+from ringhil.emulator.front.cli.lend_usage import train, usage
 from ringhil.emulator.front.cli.options import json_option
 from ringhil.emulator.lending.pci import PciAddress, PciError, PciGpu
 from ringhil.emulator.lending.preflight import PreflightCheck
@@ -18,6 +21,10 @@ from ringhil.emulator.pages.tables import print_table, table
 @click.group("lend", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
     """Lend a whole GPU to a virtual machine."""
+
+
+for _each in (serve, request, release, list_, watch, token, kubevirt, train, usage):
+    command.add_command(_each)
 
 
 @command.command("preflight")

@@ -14,7 +14,7 @@ are destroyed first (`leftovers.py`): until that is answered it is asked for not
 outside has spoken may be silent for that reason, and is no reason to wait.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -70,6 +70,7 @@ class Driver:
         self._others: set[ContextRef] = set()  # contexts to which somebody else has spoken
         self._number = 0
         self.resent = 0
+        self.launched = Counter[Gpu]()  # launches that GPUs have taken
         self.on_other: Callable[[Result | Acknowledgement], None] = lambda message: None
         self.on_counted: Callable[[CardView], None] = lambda card: None
 
@@ -166,6 +167,7 @@ class Driver:
         line.out = None
         if launch and answer.status is ResultStatus.STARTED:
             line.launch, asked.attempt, asked.heard = asked, 0, 0
+            self.launched[asked.place.on] += 1
             self._watch(asked)
         else:
             self._end(asked, answer)

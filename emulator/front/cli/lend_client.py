@@ -1,0 +1,192 @@
+"""`ringhil lend request`, `release`, `list`, `watch`: what people ask a server that lends GPUs."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from ringhil.emulator.errors import printable
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import Seconds, json_option
+from ringhil.emulator.lending.client import LendClient, LendClientError
+from ringhil.emulator.lending.document import MOST_ID, MOST_SIZE, NODE
+from ringhil.emulator.lending.kubevirt import permitted_host_devices
+from ringhil.emulator.lending.tokens import node_token
+from ringhil.emulator.pages.tables import print_table, table
+
+F = TypeVar("F", bound=Callable[..., Any])
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_CONFLICT = 409
+
+
+def _server_options(command: F) -> F:
+    url = click.option("--url", envvar="RINGHIL_LEND_URL", metavar="URL", help="Of the server  [env: RINGHIL_LEND_URL]")
+    token = click.option(
+        "--token", envvar="RINGHIL_LEND_TOKEN", metavar="TOKEN", help="What it is asked with  [env: RINGHIL_LEND_TOKEN]"
+    )
+    return url(token(command))
+
+
+class _Size(click.ParamType[int]):
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """`16GiB` as bytes."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"([0-9]{1,16})(?:([KMGT])iB?)?", value)
+        size = int(found[1]) * _UNITS[found[2] or ""] if found else -1
+        if not 0 <= size <= MOST_SIZE:
+            self.fail(f"found {printable(value[:40])!r}; allowed are bytes, or such as 16GiB", param, ctx)
+        return size
+
+
+@click.command("request")
+@click.argument("node")
+@click.option("--kind", default="training", show_default=True, help="Kind of work.")
+@click.option("--size", type=_Size(), default=0, metavar="BYTES", help="GPU memory that it needs, such as 16GiB.")
+@click.option("--gpu", metavar="GPU", help="This one (a.3).")
+@click.option("--mapping", metavar="NAME", help="One of the GPUs of this name.")
+@click.option("--xml", is_flag=True, help="Print what libvirt loads, and nothing else.")
+@json_option
+@_server_options
+def request(
+    node: str,
+    kind: str,
+    size: int,
+    gpu: str | None,
+    mapping: str | None,
+    xml: bool,
+    as_json: bool,
+    url: str | None,
+    token: str | None,
+) -> int:
+    """Ask for a GPU for the guest NODE (i-0000002d).
+
+    Exit code 0: it is lent; 1: nothing is free now.
+    """
+    if xml and as_json:
+        raise click.UsageError("--xml: prints XML; leave out --json")
+    wish = {"node": node, "kind": kind, "size": size, "gpu": gpu, "mapping": mapping}
+    with explained():
+        try:
+            loan = _client(url, token).request(wish)
+        except LendClientError as error:
+            if error.status != _CONFLICT:
+                raise
+            click.echo(f"ringhil: {error}", err=True)
+            return 1
+    click.echo(loan["hostdev"] if xml else json.dumps(loan) if as_json else _line(loan))
+    return 0
+
+
+@click.command("release")
+@click.argument("loan", type=click.IntRange(1, MOST_ID))
+@json_option
+@_server_options
+def release(loan: int, as_json: bool, url: str | None, token: str | None) -> None:
+    """Give back the GPU of a LOAN, by its number."""
+    with explained():
+        found = _client(url, token).release(loan)
+    click.echo(json.dumps(found) if as_json else _line(found))
+
+
+@click.command("list")
+@click.option("--gpus", is_flag=True, help="List GPUs, not loans.")
+@json_option
+@_server_options
+def list_(gpus: bool, as_json: bool, url: str | None, token: str | None) -> None:
+    """List loans, the newest first, or GPUs."""
+    with explained():
+        client = _client(url, token)
+        found: Any = client.gpus() if gpus else {"loans": client.loans()}
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    if gpus:
+        shown = table("GPU", "state", "loan", "guest", "type", "memory", "group", "mappings", "holders", left=_LEFT)
+        for each in found["gpus"]:
+            names = ("gpu", "state", "loan", "node", "model", "memory", "group", "mappings", "holders")
+            shown.add_row(*(_cell(name, each[name]) for name in names))
+    else:
+        shown = table("loan", "guest", "GPU", "state", "kind", "busy", "energy", "why", left=_LEFT)
+        for each in found["loans"]:
+            busy, energy = f"{each['busy_s']:.3f} s", f"{each['energy_j']:.3f} J"
+            why = each["error"] or each["reason"] or ""
+            cells = (each["id"], each["node"], ",".join(each["gpus"]), _state(each), each["kind"], busy, energy, why)
+            shown.add_row(*(printable(str(cell)) for cell in cells))
+    print_table(terminal.output(), shown)
+
+
+_LEFT = ("guest", "GPU", "state", "kind", "why", "type", "mappings", "holders")
+
+
+@click.command("watch")
+@click.option("--every", type=Seconds(0.1), default=1.0, show_default=True, help="Seconds between two looks.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document for each change.")
+@_server_options
+def watch(every: float, as_json: bool, url: str | None, token: str | None) -> None:
+    """Print a line whenever a loan changes, until it is interrupted."""
+    seen: dict[int, tuple[str, str]] = {}
+    with explained():
+        client = _client(url, token)
+        while True:
+            for loan in reversed(client.loans()):
+                now = (_state(loan), loan["error"] or "")
+                if seen.get(loan["id"]) != now:
+                    seen[loan["id"]] = now
+                    click.echo(json.dumps(loan) if as_json else _line(loan))
+            time.sleep(every)
+
+
+@click.command("kubevirt")
+@_server_options
+def kubevirt(url: str | None, token: str | None) -> None:
+    """Print what KubeVirt reads of the server's GPUs: permittedHostDevices, a resource for each name or type."""
+    with explained():
+        gpus = _client(url, token).gpus()["gpus"]
+        names = dict.fromkeys(name for each in gpus for name in each["mappings"])
+        mappings = {name: [each["gpu"] for each in gpus if name in each["mappings"]] for name in names}
+        click.echo(permitted_host_devices({each["gpu"]: each["pci_id"] for each in gpus}, mappings))
+
+
+@click.command("token")
+@click.argument("node")
+@click.option("--token", envvar="RINGHIL_LEND_TOKEN", metavar="TOKEN", help="The operator's  [env: RINGHIL_LEND_TOKEN]")
+def token(node: str, token: str | None) -> None:
+    """Print the token of the guest NODE: with it the guest asks for itself, and for nobody else."""
+    if not token:
+        raise click.UsageError("--token: wanted is the operator's, or RINGHIL_LEND_TOKEN")
+    if not re.fullmatch(NODE, node):
+        raise click.UsageError(f"NODE: found {printable(node[:40])!r}; allowed is a node address such as i-0000002d")
+    click.echo(node_token(token, node))
+
+
+def _client(url: str | None, token: str | None) -> LendClient:
+    for name, value in (("url", url), ("token", token)):
+        if not value:
+            wanted = "what `ringhil lend serve` prints"
+            raise click.UsageError(f"--{name}: wanted is {wanted}, here or in RINGHIL_LEND_{name.upper()}")
+    return LendClient(url or "", token or "")
+
+
+def _state(loan: dict[str, Any]) -> str:
+    return f"{loan['state']}, on its way back" if loan["released"] and loan["state"] != "free" else str(loan["state"])
+
+
+def _line(loan: dict[str, Any]) -> str:
+    text = f"loan {loan['id']}: {','.join(loan['gpus'])} for {loan['node'] or 'nobody'}: {_state(loan)}"
+    text += f" ({loan['reason']})" if loan["reason"] not in (None, "released") else ""
+    return printable(text + (f": {loan['error']}" if loan["error"] else ""))
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name == "memory":
+        return f"{value / (1 << 30):g} GiB"
+    return printable(",".join(value) if isinstance(value, list) else str(value))

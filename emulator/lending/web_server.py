@@ -1,0 +1,137 @@
+"""Serves the request API in a thread of its own, until it is closed. It needs uvicorn."""
+
+import asyncio
+import logging
+import socket
+import threading
+from collections import OrderedDict
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ringhil.emulator.errors import RinghilError, printable
+
+try:
+    import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+except ImportError:
+    raise RinghilError("the package uvicorn is missing; install it with: pip install 'ringhil[lending]'") from None
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+MOST_CONNECTIONS = 512
+MOST_HEAD = 16 * 1024  # bytes of a request line with its headers
+_HEAD_PATIENCE = 10.0  # seconds that these may take
+_KEPT = 30  # seconds that a connection stays open between requests
+_ENDS = 2.0  # seconds for requests that are under way when it ends
+
+
+_Live = OrderedDict[tuple[str, int], asyncio.Transport]  # by the client's address, the longest unused first
+
+
+class WebError(RinghilError, OSError):
+    """An address that can't be listened at."""
+
+
+class WebServer:
+    """Listens at `where`, `HOST:PORT`, as soon as it is made; port 0: a free one. At `most` connections a new one ends
+    that which has been of no use for longest (`used`): nobody keeps others out. Raises WebError."""
+
+    def __init__(self, where: str, most: int = MOST_CONNECTIONS) -> None:
+        self._live: _Live = OrderedDict()
+        self._most = most
+        self._socket = _listening(where)
+        host, self.port = self._socket.getsockname()[:2]
+        self.loopback = host in ("::1", "127.0.0.1") or host.startswith("127.")
+        self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    def begin(self, app: "ASGIApp") -> None:
+        """Answer from now on."""
+        config = uvicorn.Config(
+            app,
+            http=type("_OwnHttp", (_Http,), {"live": self._live, "most": self._most}),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level=logging.ERROR,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=_KEPT,
+            timeout_graceful_shutdown=round(_ENDS),
+            h11_max_incomplete_event_size=MOST_HEAD,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="lend", daemon=True)
+        self._thread.start()
+
+    def used(self, client: tuple[str, int]) -> None:
+        """The connection from there has had a request that was let in. From the thread that answers."""
+        if client in self._live:
+            self._live.move_to_end(client)
+
+    def close(self) -> None:
+        """Answer what is under way, and no more; a second call does nothing."""
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join(2 * _ENDS)
+            self._server = self._thread = None
+        self._socket.close()
+
+    def _run(self) -> None:
+        assert self._server is not None
+        with suppress(SystemExit):
+            asyncio.run(self._server.serve(sockets=[self._socket]))
+
+
+class _Http(H11Protocol):
+    """Of a connection: there are only so many, and each sends its first request soon."""
+
+    live: _Live
+    most: int
+    _alarm: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """See asyncio."""
+        super().connection_made(transport)
+        while len(self.live) >= self.most:
+            self.live.popitem(last=False)[1].abort()
+        if self.client is not None:
+            self.live[self.client] = transport
+        self._alarm = self.loop.call_later(_HEAD_PATIENCE, self._silent)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        if self.client is not None and self.live.get(self.client) is self.transport:
+            del self.live[self.client]
+        super().connection_lost(exc)
+
+    def _silent(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+def _listening(where: str) -> socket.socket:
+    host, colon, port = where.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) >= 1 << 16:
+        raise WebError(f"--listen: found {printable(where[:80])!r}; allowed is HOST:PORT, such as 127.0.0.1:8080")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise WebError(f"--listen: {printable(where[:80])}: {error.strerror or error}") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise WebError(f"--listen: {printable(where[:80])}: {error.strerror or error}") from None
+    listening.setblocking(False)
+    return listening

@@ -1,0 +1,121 @@
+"""`ringhil lend usage`: the table, JSON, CSV and the page say the same."""
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import refusal, ringhil
+
+from ringhil.emulator.lending.database import open_database
+from ringhil.emulator.lending.usage import LoanUsage, MeterReading, UsageLog
+
+from .histories import made_history
+
+SECOND = 10**9
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Thirty loans that are over, and one that goes on, of a GPU without a meter."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('usage')}/lending.db"
+    with open_database(url) as database:
+        made_history(1, 30, 3).write(database)
+        with UsageLog(database) as log:
+            loan = LoanUsage("<b>", "i-0000002d", "=1+1", 3.0, "b.0", ("b.0",), SECOND)
+            log.lent(loan, {"b.0": MeterReading(memory=1 << 20)})
+            log.note(3 * SECOND, {"b.0": MeterReading(memory=5 << 20, launches=7)})
+    return url
+
+
+class _Cells(HTMLParser):
+    """Texts of rows of tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._inside = False
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        self._inside = tag in ("td", "th")
+        if self._inside:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.rows[-1][-1] += data
+
+
+def test_table_json_csv_and_page_say_the_same(url: str, tmp_path: Path) -> None:
+    page, file = tmp_path / "usage.html", tmp_path / "usage.csv"
+    said = ringhil("lend", "usage", "--database", url, "--html", page, "--csv", file)
+    told = json.loads(ringhil("lend", "usage", "--database", url, "--json").stdout)
+    assert said.returncode == 0, said.stderr
+    with file.open(newline="") as opened:
+        lines = list(csv.DictReader(opened))
+    cells = _Cells()
+    cells.feed(page.read_text())
+    rows = [[cell.strip() for cell in row] for row in cells.rows]
+    assert len(lines) == len(told["loans"]) == 31
+    for line, each in zip(lines, told["loans"], strict=True):
+        assert line == {key: "" if each[key] is None else str(each[key]) for key in line}
+        energy = "-" if each["energy_j"] is None else f"{each['energy_j']:,.1f} J"
+        (row,) = [row for row in rows if row[0] == each["loan"] and len(row) == 11]
+        assert row[1:5] == [each["node"], each["kind"], f"{each['size']:,.0f}", each["gpu"]]
+        assert row[7] == (energy if (each["energy_j"] or 0) < 10_000 else f"{each['energy_j'] / 1000:,.1f} kJ")
+        printed = [line for line in said.stdout.splitlines() if line.split()[:2] == [each["loan"], each["node"]]]
+        assert [row[7] in line for line in printed] == ([True] if told["loans"].index(each) >= 11 else [])
+    for each in told["gpus"]:
+        lent = [loan for loan in told["loans"] if loan["gpu"] == each["gpu"]]
+        assert each["loans"] == len(lent)
+        assert (each["energy_j"] or 0) == pytest.approx(sum(loan["energy_j"] or 0 for loan in lent))
+        assert (each["busy_s"] or 0) == pytest.approx(sum(loan["busy_s"] or 0 for loan in lent))
+        assert any(row[0] == each["gpu"] and row[1] == f"{len(lent)}" for row in rows)
+
+
+def test_what_nobody_measured_is_told_so(url: str) -> None:
+    *_, loan = json.loads(ringhil("lend", "usage", "--database", url, "--json").stdout)["loans"]
+    assert (loan["loan"], loan["ended_s"], loan["energy_j"], loan["busy_s"]) == ("<b>", None, None, None)
+    assert (loan["memory"], loan["launches"]) == (5 << 20, 7)
+
+
+def test_the_page_needs_nothing_else_and_no_script(url: str, tmp_path: Path) -> None:
+    page = tmp_path / "usage.html"
+    assert ringhil("lend", "usage", "--database", url, "--html", page).returncode == 0
+    text = page.read_text()
+    assert "<b>" not in text
+    assert not re.search(r"<script|<link|<img|src=|href=|url\(|nan|inf\b", text)
+    bars = re.findall(r"<rect [^>]*><title>loan (\d+|&lt;b&gt;),", text)
+    assert sorted(bars) == sorted([*map(str, range(30)), "&lt;b&gt;"])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--html", "x", "--csv", "x"), "--html x: that would take the place of what is read or kept"),
+        (("--html", "none/x"), "none/x: cannot be written"),
+        (("--html", "x", "--csv", "."), "cannot be written"),
+        (("--database", "sqlite:///none.db"), "sqlite:///none.db: there is no such file"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_line(url: str, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    given = ("--database", url) if "--database" not in words else ()
+    assert says in refusal("lend", "usage", *given, *words, cwd=tmp_path)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_database_with_no_loans_yet_is_no_mistake(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/lending.db"
+    open_database(url).close()
+    page = tmp_path / "usage.html"
+    done = ringhil("lend", "usage", "--database", url, "--html", page, "--json")
+    assert json.loads(done.stdout) == {"database": url, "begin_s": 0.0, "end_s": 0.0, "gpus": [], "loans": []}
+    assert "0 loans" in page.read_text()
