@@ -52,7 +52,7 @@ def machine(root: Path) -> None:
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     machine(tmp_path)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin")  # the machine that runs this may have them all
     return tmp_path
 
 
