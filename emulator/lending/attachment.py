@@ -59,10 +59,12 @@ class LendableGpu:
 
 @dataclass(frozen=True)
 class AttachedMeters:
-    """Of a GPU since it was made; they only rise. `busy`: cycles in which it computed. `energy`: joules."""
+    """Of a GPU since it was made; they only rise. `busy`: cycles in which it computed. `energy`: joules. `known`:
+    whether anybody can tell; a GPU of which nobody can is never taken for idle."""
 
     busy: int = 0
     energy: float = 0.0
+    known: bool = True
 
 
 class Attachment(Protocol):

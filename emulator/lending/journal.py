@@ -1,8 +1,10 @@
 """The journal of loans, in the database: what was begun and what was done, in the order in which it was.
 
-It is the truth after a restart. A GPU is in one open loan at most: the database itself sees to that (`loan_gpus`).
+It is the truth after a restart. A GPU is in one open loan at most: the database itself sees to that (`loan_gpus`). One
+server at a time writes: the latest that has begun; whoever wrote before is fenced off.
 """
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -22,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from ringhil.emulator.lending.database import METADATA, LendingDatabase
+from ringhil.emulator.lending.database import METADATA, LendingDatabase, LendingDatabaseError
 from ringhil.emulator.lending.loan import GpuLoan, LoanStep
 
 MOST_ERROR = 300  # characters
@@ -70,15 +72,25 @@ _STEPS = Table(
     Column("step", String(10), nullable=False),
     Column("did", String(10), nullable=False),  # begun, done, failed
 )
-_CLOCK = Table("loan_clock", METADATA, Column("cycle", BigInteger, nullable=False))
+_CLOCK = Table(
+    "loan_clock",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("cycle", BigInteger, nullable=False),
+    Column("writer", String(32), nullable=False),
+)
 _FIELDS = tuple(each.name for each in fields(GpuLoan))
 
 
 class LoanJournal:
-    """Of one database. Each call is one transaction, and raises LendingDatabaseError; then nothing of it counts."""
+    """Of one database, of which this is the writer from now on. Each call is one transaction, and raises
+    LendingDatabaseError; then nothing of it counts."""
 
     def __init__(self, database: LendingDatabase) -> None:
-        self._database = database
+        self._database, self._writer = database, secrets.token_hex(16)
+        with database.begin() as connection:
+            if not connection.execute(update(_CLOCK).values(writer=self._writer)).rowcount:
+                connection.execute(_CLOCK.insert().values(id=1, cycle=0, writer=self._writer))
 
     def cycle(self) -> int:
         """The latest that was written: clocks go on from there."""
@@ -148,10 +160,10 @@ class LoanJournal:
         with self._database.read() as connection:
             return [(row.cycle, row.step, row.did) for row in connection.execute(wanted.order_by(_STEPS.c.number))]
 
-    @staticmethod
-    def _at(connection: Connection, cycle: int) -> None:
-        if not connection.execute(update(_CLOCK).values(cycle=cycle)).rowcount:
-            connection.execute(_CLOCK.insert().values(cycle=cycle))
+    def _at(self, connection: Connection, cycle: int) -> None:
+        mine = update(_CLOCK).where(_CLOCK.c.writer == self._writer)
+        if not connection.execute(mine.values(cycle=cycle)).rowcount:
+            raise LendingDatabaseError(f"{self._database.name}: another server lends GPUs by this database now")
 
 
 def _row(loan: GpuLoan) -> dict[str, Any]:

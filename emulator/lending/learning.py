@@ -39,7 +39,7 @@ from ringhil.emulator.lending.usage import MODELS, LoanUsage, loans_used
 # isort: split
 from sqlalchemy import select
 
-FEWEST = 40  # loans
+FEWEST, FEWEST_JUDGED = 40, 10  # loans
 MOST_LOANS = 20_000  # the newest ones
 LEARNED, LENT = "model", "as lent"
 _FEWEST_OF_KIND = 6  # that are learned from
@@ -101,8 +101,11 @@ def train(database: LendingDatabase, goal: Goal, clock: Callable[[], float] = ti
         model="ringhil-loans", version=1, goal=goal.value, trained=len(known), judged=0, quality={}, kinds=kinds
     )
     judge = _Judge(known, kept)
-    if not judge.judged:
-        raise LearningError(f"{database.name}: found no loan in the second half that another GPU could have had, too")
+    if judge.judged < FEWEST_JUDGED:
+        raise LearningError(
+            f"{database.name}: found {judge.judged} loans in the second half that another GPU could have had, too, of "
+            f"which such loans tell what they take; needed are {FEWEST_JUDGED}"
+        )
     quality = {LEARNED: judge.of(LearnedChoice(untested)), **{name: judge.of(choice_of(name)) for name in CHOICES}}
     quality[LENT] = judge.of(_AsLent(kept))
     return Trained(untested.model_copy(update={"judged": judge.judged, "quality": quality}), seconds)

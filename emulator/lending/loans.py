@@ -412,7 +412,7 @@ class GpuLoans:
         if loan.released or loan.look_at is None or self.now < loan.look_at:
             return
         busy, _ = self._meters(loan)
-        if busy != loan.seen:
+        if busy != loan.seen or not all(self._attachment.meters(gpu).known for gpu in loan.gpus):
             self._save(loan, look_at=self.now + self._idle.period, grace=False, seen=busy)
         elif loan.grace:
             self.release(loan.id, "idle")

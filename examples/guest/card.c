@@ -83,9 +83,13 @@ static uint32_t size_of_memory(unsigned slot, unsigned function)
 
 int card_find(card *gpu)
 {
-    int slot = pci_find(0, ID), memory = slot < 0 ? pci_find(0, IVSHMEM) : slot;
-    unsigned function = slot < 0 ? 0 : 1;
+    int slot = pci_find(0, ID), memory = slot;
+    unsigned function = 1;
 
+    if (slot < 0 || pci_read((unsigned)slot, 1, 0) != IVSHMEM) { /* by libvirt each has a slot of its own */
+        function = 0;
+        memory = pci_find(0, IVSHMEM);
+    }
     if (memory < 0 || pci_read((unsigned)memory, function, 0) != IVSHMEM)
         return 0;
     gpu->memory_size = size_of_memory((unsigned)memory, function);

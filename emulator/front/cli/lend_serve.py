@@ -20,7 +20,9 @@ from ringhil.emulator.lending.attachment import Attachment, LendableGpu
 from ringhil.emulator.lending.choice import CHOICES, LEARNED_CHOICE
 from ringhil.emulator.lending.document import NAME
 from ringhil.emulator.lending.lent_card import HOST_SETTINGS
+from ringhil.emulator.lending.libvirt import LOCAL, LibvirtAttachment
 from ringhil.emulator.lending.loans import IdleTimes
+from ringhil.emulator.lending.pci import PciAddress, PciError
 from ringhil.emulator.lending.qemu import QemuAttachment, qemu_gpus
 from ringhil.emulator.lending.sim import SimAttachment
 from ringhil.emulator.lending.sim_gpus import cycle_of, sim_gpus
@@ -34,10 +36,15 @@ _WATT = 0.1  # of a unit of power in a file
 @click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
 @click.option(
     "--attachment",
-    type=click.Choice(["qemu", "sim"]),
+    type=click.Choice(["libvirt", "qemu", "sim"]),
     required=True,
-    help="How GPUs get to guests: qemu, emulated cards for guests of QEMU; sim, a model of guests and bus.",
+    help="How GPUs get to guests: libvirt, GPUs of this machine through VFIO; qemu, emulated cards for guests of QEMU; "
+    "sim, a model of guests and bus.",
 )
+@click.option(
+    "--gpu", "places", multiple=True, metavar="GPU=ADDRESS", help="With libvirt: where a GPU is on the PCI bus."
+)
+@click.option("--connect", metavar="URI", help=f"With libvirt: which one, {LOCAL} unless told.")
 @click.option(
     "--guests", type=GivenPath(), metavar="DIR", help="With qemu: a folder with the QMP socket of each guest, NODE.qmp."
 )
@@ -79,6 +86,8 @@ _WATT = 0.1  # of a unit of power in a file
 def serve(
     file: Path,
     attachment: str,
+    places: tuple[str, ...],
+    connect: str | None,
     guests: Path | None,
     where: str,
     database: str,
@@ -115,6 +124,14 @@ def serve(
         scenario = load(file)
         cycle = cycle_of(scenario) if clock is None else 1 / clock
         gpus = sim_gpus(scenario, [tuple(text.split(",")) for text in groups])
+        machine = None
+        if attachment == "libvirt":
+            machine = _libvirt(places, connect or LOCAL, gpus)
+            gpus = list(machine.gpus())
+        elif places or connect is not None:
+            raise RinghilError(
+                f"{'--gpu' if places else '--connect'}: wanted with --attachment libvirt, and only with that"
+            )
         mappings = _mappings(maps, gpus)
         if (attachment == "qemu") != (guests is not None):
             raise RinghilError("--guests: wanted with --attachment qemu, and only with that")
@@ -131,7 +148,9 @@ def serve(
         stack.callback(run.server.close_work)
         watts = {kind: _WATT * power.run_power for kind, power in scenario.server.power}
         bus: Attachment
-        if guests is not None:
+        if machine is not None:
+            bus = machine
+        elif guests is not None:
             bus = _qemu(qemu_gpus(gpus), guests, run, library, _WATT * cycle)
         else:
             bus = SimAttachment(gpus, lambda: run.kernel.now, work=round(work / cycle), watts=watts, cycle=cycle)
@@ -169,6 +188,26 @@ def serve(
             return ended
 
         serving.serve(over)
+
+
+def _libvirt(texts: tuple[str, ...], uri: str, gpus: list[LendableGpu]) -> LibvirtAttachment:
+    """Raises RinghilError."""
+    models, places = {gpu.name: gpu.model for gpu in gpus}, dict[str, PciAddress]()
+    for text in texts:
+        name, _, address = text.partition("=")
+        if name not in models or name in places:
+            raise RinghilError(
+                f"--gpu: found {printable(text[:80])!r}; allowed is GPU=ADDRESS, once for each of {', '.join(models)}"
+            )
+        try:
+            places[name] = PciAddress.of(address)
+        except PciError as error:
+            raise RinghilError(f"--gpu: {name}: {error}") from None
+        if [each.device for each in places.values()].count(places[name].device) > 1:
+            raise RinghilError(f"--gpu: {name}: {address} is that of another GPU, too")
+    if not places:
+        raise RinghilError("--gpu: wanted with --attachment libvirt, GPU=ADDRESS for each GPU that may be lent")
+    return LibvirtAttachment(places, uri, models=models)
 
 
 def _qemu(gpus: list[LendableGpu], guests: Path, run: Run, library: Library, joule: float) -> QemuAttachment:

@@ -119,7 +119,7 @@ def shown(row: Mapping[str, Any], key: str) -> str:
         return f"{value:,.1f} s" if value >= 1 or not value else f"{1000 * value:,.1f} ms"
     if key == "energy_j":
         return f"{value:,.1f} J" if value < 10_000 else f"{value / 1000:,.1f} kJ"
-    return f"{value:,g}" if isinstance(value, int | float) else str(value)
+    return f"{value:,.0f}" if isinstance(value, int | float) else str(value)
 
 
 GPU_HEADS = {

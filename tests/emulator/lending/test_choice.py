@@ -23,6 +23,7 @@ from ringhil.emulator.lending.choice import (
 )
 from ringhil.emulator.lending.database import open_database
 from ringhil.emulator.lending.learning import LearningError, keep_model, kept_model, train
+from ringhil.emulator.lending.usage import MODELS
 
 from .histories import MadeHistory, made_history
 
@@ -151,7 +152,10 @@ def test_what_has_turned_round_since_is_refused(tmp_path: Path) -> None:
         (lambda loans: loans[:39], "found 39 loans that are over and whose energy was measured; needed are 40"),
         (lambda loans: [replace(each, energy=None) for each in loans], "found 0 loans that are over and whose energy"),
         (lambda loans: [replace(each, kind=each.loan) for each in loans], "found no kind of work with 6 loans on 2"),
-        (lambda loans: [replace(each, among=(each.gpu,)) for each in loans], "that another GPU could have had, too"),
+        (
+            lambda loans: [replace(each, among=(each.gpu,)) for each in loans],
+            "found 0 loans in the second half that",
+        ),
     ],
 )
 def test_too_little_history_is_said(tmp_path: Path, change: Any, says: str) -> None:
@@ -166,6 +170,16 @@ def test_what_cannot_be_learned_from_is_one_line(tmp_path: Path) -> None:
     url = _database(tmp_path, MadeHistory(made_history(1, 30).loans, ()))
     assert "found 30 loans" in refusal("lend", "train", "--database", url)
     assert "there is no such file" in refusal("lend", "train", "--database", f"sqlite:///{tmp_path}/none.db")
+
+
+def test_serve_takes_no_model_that_is_none(tmp_path: Path) -> None:
+    file, url = tmp_path / "server.yaml", f"sqlite:///{tmp_path}/lending.db"
+    file.write_text("server: {cards: {a: {gpus: 4, host_links: [0, 1]}}}\n")
+    words = ("lend", "serve", file, "--attachment", "sim", "--choice", "learned", "--database", url)
+    assert f"{url}: found no model; ringhil lend train makes one" in refusal(*words)
+    with open_database(url) as database, database.begin() as connection:
+        connection.execute(MODELS.insert().values(number=1, document='{"model": "__import__"}'))
+    assert refusal(*words).endswith("model: model: found '__import__'; allowed is 'ringhil-loans'")
 
 
 def test_an_unknown_kind_or_gpu_goes_to_the_least_used(learned: tuple[str, MadeHistory]) -> None:

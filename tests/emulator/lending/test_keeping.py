@@ -88,7 +88,7 @@ def test_a_loan_has_what_its_guest_computed_and_whom_it_could_have_had(tmp_path:
     first, second = served.loans
     assert (first.node, first.kind, first.size) == ("i-00010000", "training", 1000.0)
     assert {*first.among} == {"a.4", "a.5"}, "the others have contexts, or a role in the ring"
-    assert {*second.among} == {*served.gpus} - {first.gpu}, "that is on its way back"
+    assert {*second.among} == {*served.gpus} - {first.gpu, "a.0", "a.1"}, "one is on its way back, two have roles"
     for loan in (first, second):
         assert loan.busy == 9000 * 1000
         lasted = ((loan.ended or _END * 1000) - loan.began) / 1e9

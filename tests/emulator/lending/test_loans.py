@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringhil.emulator.lending.attachment import GuestState
+from ringhil.emulator.lending.attachment import AttachedMeters, GuestState
 from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.loan import GpuLoan, LoanState, LoanStep
 from ringhil.emulator.lending.loans import LoanRefused, LoanWish
@@ -142,6 +142,34 @@ def test_the_journal_is_the_same_in_every_database(tmp_path: Path, url: str) -> 
     world.database.close()
 
 
+def test_a_second_server_on_the_same_database_fences_the_first_off(world: World) -> None:
+    first, loan = world.loans, _lent(world)
+    world.restart_loans()
+    with pytest.raises(LendingDatabaseError, match="another server lends GPUs by this database now"):
+        first.request(LoanWish(NODES[1], "training"))
+    with pytest.raises(LendingDatabaseError, match="another server"):
+        first.release(loan.id)
+    first.turn()
+    assert _lent(world, NODES[1]).gpus != loan.gpus
+    assert world.loans.loan(loan.id) == loan
+
+
+def test_a_machine_that_restarts_gives_guests_their_gpus_again(world: World) -> None:
+    """Also when nothing has been counted yet; and the clock by which idle GPUs are looked at goes on."""
+    loan = _lent(world)
+    world.turn(IDLE.period // STEP // 2)
+    written = world.journal.cycle()
+    world.restart_host()
+    assert world.loans.now >= written > IDLE.period // 3
+    assert not world.sim.held()
+    world.turn(30)
+    again = world.loans.loan(loan.id)
+    assert (again.state, again.released) == (LoanState.IN_GUEST, False)
+    assert world.sim.held() == {loan.gpus[0]: NODES[0]}
+    world.turn((IDLE.period + IDLE.grace) // STEP)
+    assert world.loans.loan(loan.id).reason == "idle"
+
+
 def test_a_guest_that_restarts_gets_the_same_gpu(world: World) -> None:
     loan, other = _lent(world), _lent(world, NODES[1])
     world.sim.says(NODES[0], GuestState.DOWN)
@@ -227,6 +255,18 @@ def test_an_idle_gpu_is_looked_at_twice(world: World) -> None:
     world.turn((IDLE.period + IDLE.grace) // STEP + 20)
     assert world.loans.loan(loan.id).reason == "idle"
     assert world.loans.loan(loan.id).busy == 1000
+
+
+def test_of_a_gpu_that_tells_nobody_what_it_does_none_is_taken_for_idle(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loan = _lent(world)
+    monkeypatch.setattr(world.sim, "meters", lambda gpu: AttachedMeters(known=False))
+    for _ in range(3 * (IDLE.period + IDLE.grace) // STEP):
+        world.pass_time(1)
+        world.loans.turn()
+    assert world.loans.loan(loan.id).open
+    assert not world.loans.loan(loan.id).released
 
 
 def test_each_step_is_written_down_before_and_after(world: World) -> None:

@@ -69,7 +69,7 @@ def test_table_json_csv_and_page_say_the_same(url: str, tmp_path: Path) -> None:
         assert line == {key: "" if each[key] is None else str(each[key]) for key in line}
         energy = "-" if each["energy_j"] is None else f"{each['energy_j']:,.1f} J"
         (row,) = [row for row in rows if row[0] == each["loan"] and len(row) == 11]
-        assert row[1:5] == [each["node"], each["kind"], f"{each['size']:,g}", each["gpu"]]
+        assert row[1:5] == [each["node"], each["kind"], f"{each['size']:,.0f}", each["gpu"]]
         assert row[7] == (energy if (each["energy_j"] or 0) < 10_000 else f"{each['energy_j'] / 1000:,.1f} kJ")
         printed = [line for line in said.stdout.splitlines() if line.split()[:2] == [each["loan"], each["node"]]]
         assert [row[7] in line for line in printed] == ([True] if told["loans"].index(each) >= 11 else [])
