@@ -52,7 +52,7 @@ def machine(root: Path) -> None:
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     machine(tmp_path)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin")  # the machine that runs this may have them all
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin")  # where QEMU is installed, it is not found
     return tmp_path
 
 
