@@ -77,3 +77,6 @@ def _no_log() -> None:
     logger = logging.getLogger("ringhil")
     logger.handlers, logger.propagate = [], True
     logger.setLevel(logging.NOTSET)
+    for name, each in logging.root.manager.loggerDict.items():  # import-linter switches off all that there are
+        if name.startswith("ringhil") and isinstance(each, logging.Logger):
+            each.disabled = False
