@@ -41,8 +41,8 @@ def size(path: Path, most: int, error: type[ValueError]) -> int:
     return found
 
 
-def explained(error: ValidationError) -> str:
-    """The first thing that is wrong, as one line."""
+def explained(error: ValidationError, whole: str = "the file") -> str:
+    """The first thing that is wrong, as one line. `whole`: what it is in."""
     detail = error.errors(include_url=False)[0]
     found, context = detail["input"], detail.get("ctx", {})
     *above, last = detail["loc"] or ("",)
@@ -51,18 +51,20 @@ def explained(error: ValidationError) -> str:
             return f"not JSON: {context['error']}"
         case "missing":
             keys = sorted(found) if isinstance(found, dict) else found
-            return f"{place(above)}: found {shown(keys)}; needed is {shown(last)} as well"
+            return f"{place(above) or whole}: found {shown(keys)}; needed is {shown(last)} as well"
         case "extra_forbidden":
-            return f"{place(above)}: found a key {shown(last)}; no such key is allowed"
+            return f"{place(above) or whole}: found a key {shown(last)}; no such key is allowed"
         case "value_error":
             allowed = str(context["error"])
         case "literal_error":
             allowed = context["expected"]
+        case "string_pattern_mismatch":
+            allowed = f"what matches {context['pattern']}"
         case "too_long":
             allowed = f"a list of at most {context['max_length']:,}"
         case _:
             allowed = detail["msg"].removeprefix("Input should be ")
-    return wrong(place(detail["loc"]), found, allowed)
+    return wrong(place(detail["loc"]) or whole, found, allowed)
 
 
 def wrong(where: str, found: object, allowed: str) -> str:
@@ -73,7 +75,7 @@ def wrong(where: str, found: object, allowed: str) -> str:
 def place(steps: "list[int | str] | tuple[int | str, ...]") -> str:
     """`crosses[0].hits[2]`."""
     words = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    return words.removeprefix(".") or "the file"
+    return words.removeprefix(".")
 
 
 def one(word: str) -> str:

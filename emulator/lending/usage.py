@@ -436,8 +436,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GpuUsage:
-    """What a GPU used in a stretch of time that ends at `at`, nanoseconds: of `seen` of them there are samples, and for
-    `lent` it was lent. Other units: those of a reading."""
+    """What a GPU used in a stretch of time, nanoseconds: the last sample of it is of `at`, for `seen` of it there are
+    samples, and for `lent` it was lent. Other units: those of a reading."""
 
     at: int
     seen: int
@@ -463,6 +463,7 @@ def gpus_used(database: LendingDatabase, stretches: int = 1) -> tuple[dict[str, 
             select(
                 c.gpu,
                 place.label("place"),
+                func.max(c.at),
                 func.sum(length),
                 func.sum(case((c.loan.is_not(None), length), else_=0)),
                 func.sum(c.energy),
@@ -474,8 +475,7 @@ def gpus_used(database: LendingDatabase, stretches: int = 1) -> tuple[dict[str, 
             .order_by(c.gpu, "place")
         )
         found: dict[str, list[GpuUsage]] = {}
-        for gpu, number, seen, lent, energy, busy, memory, launches in connection.execute(asked):
-            at = min(int(end), int(begin) + (int(number) + 1) * width)
+        for gpu, _, at, seen, lent, energy, busy, memory, launches in connection.execute(asked):
             used = _whole(energy), _whole(busy), _whole(memory), int(launches)
-            found.setdefault(gpu, []).append(GpuUsage(at, int(seen), int(lent), *used))
+            found.setdefault(gpu, []).append(GpuUsage(int(at), int(seen), int(lent), *used))
     return found, int(begin), int(end)

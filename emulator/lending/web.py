@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from ringhil.emulator.documents import explained, one_line
 from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.desk import DeskClosedError, LoanDesk
@@ -180,9 +181,7 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
 
 
 async def _invalid(request: Request, error: ValidationError) -> Response:
-    first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(map(str, first["loc"])) or "body"
-    return _error(422, printable(f"{where[:40]}: {first['msg']}"))
+    return _error(422, one_line(explained(error, "the body")))
 
 
 async def _away(request: Request, error: RinghilError) -> Response:

@@ -75,14 +75,17 @@ def _charts(parts: "Mapping[str, Sequence[GpuUsage]]", begin: int, end: int) -> 
 def _points(
     used: "Sequence[GpuUsage]", value: "Callable[[GpuUsage], float | None]", begin: int, span: int
 ) -> list[Point]:
-    """A step for each stretch; 0 where there are no samples."""
-    width = max(1, -(-span // STRETCHES))
-    by_begin = {(each.at - begin - 1) // width: each for each in used}
+    """A step for the time that each was seen for, up to its `at`; 0 where there are no samples."""
     found: list[Point] = []
-    for place in range(-(-span // width)):
-        of = by_begin.get(place)
-        found.append((place * width / _SECOND, (value(of) or 0.0) if of is not None and of.seen else 0.0))
-    return found
+    until = 0
+    for each in sorted(used, key=lambda each: each.at):
+        if each.seen:
+            start = max(until, each.at - each.seen - begin)
+            if start > until:
+                found.append((until / _SECOND, 0.0))
+            found.append((start / _SECOND, value(each) or 0.0))
+            until = each.at - begin
+    return [*found, (until / _SECOND, 0.0)] if until < span else found
 
 
 def _lent(loans: Sequence[Mapping[str, Any]], gpus: Sequence[str], begin: int, end: int) -> dict[str, Any] | None:

@@ -97,6 +97,18 @@ def test_the_page_needs_nothing_else_and_no_script(url: str, tmp_path: Path) -> 
     assert sorted(bars) == sorted([*map(str, range(30)), "&lt;b&gt;"])
 
 
+def test_what_is_always_the_same_is_a_flat_line(tmp_path: Path) -> None:
+    """Samples are further apart than the picture's points."""
+    url, page = f"sqlite:///{tmp_path}/lending.db", tmp_path / "usage.html"
+    with open_database(url) as database, UsageLog(database) as log:
+        for second in range(13):
+            log.note(second * SECOND, {"a.0": MeterReading(energy=10**7 * second, busy=0, memory=0)})
+    assert ringhil("lend", "usage", "--database", url, "--html", page).returncode == 0
+    power, *others = re.findall(r'<path d="M[0-9.]+ ([^"]*)" class="curve"', page.read_text())
+    assert len(set(re.findall(r"V([0-9.]+)", power))) == 1
+    assert len(others) == 3
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
