@@ -92,6 +92,10 @@ class LoanJournal:
             if not connection.execute(update(_CLOCK).values(writer=self._writer)).rowcount:
                 connection.execute(_CLOCK.insert().values(id=1, cycle=0, writer=self._writer))
 
+    def must_write(self, connection: Connection) -> None:
+        """Raises LendingDatabaseError when another one has begun to write since, also before this transaction ends."""
+        self._at(connection, None)
+
     def cycle(self) -> int:
         """The latest that was written: clocks go on from there."""
         with self._database.read() as connection:
@@ -160,9 +164,10 @@ class LoanJournal:
         with self._database.read() as connection:
             return [(row.cycle, row.step, row.did) for row in connection.execute(wanted.order_by(_STEPS.c.number))]
 
-    def _at(self, connection: Connection, cycle: int) -> None:
+    def _at(self, connection: Connection, cycle: int | None) -> None:
         mine = update(_CLOCK).where(_CLOCK.c.writer == self._writer)
-        if not connection.execute(mine.values(cycle=cycle)).rowcount:
+        values = {"writer": self._writer} if cycle is None else {"cycle": cycle}
+        if not connection.execute(mine.values(values)).rowcount:
             raise LendingDatabaseError(f"{self._database.name}: another server lends GPUs by this database now")
 
 

@@ -111,7 +111,6 @@ class LentCard:
     def reset(self) -> None:
         """As after power-up, but for the memory and the meters."""
         with self._lock:
-            self._past = self._metered()
             self._stop()
             self._start()
 

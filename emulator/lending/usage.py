@@ -19,7 +19,7 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -180,10 +180,18 @@ _Line = UsageSample | LoanUsage | _Ended
 class UsageLog:
     """Writes down what GPUs use. `note`, `lent` and `back` don't wait for the database, and may be called from one
     thread while another one writes; `at`: nanoseconds of the run. `keep`: seconds of it; `most`: samples that may wait
-    in memory. Raises LendingDatabaseError."""
+    in memory. `must_write`: fails in a transaction when it may not write (any more). Raises LendingDatabaseError."""
 
-    def __init__(self, database: LendingDatabase, *, keep: float = KEEP, most: int = MOST_WAITING) -> None:
+    def __init__(
+        self,
+        database: LendingDatabase,
+        *,
+        keep: float = KEEP,
+        most: int = MOST_WAITING,
+        must_write: Callable[[Connection], None] = lambda connection: None,
+    ) -> None:
         self._database, self._keep, self._most = database, round(keep * _NANOSECONDS), most
+        self._must_write = must_write
         with database.read() as connection:
             last = [connection.scalar(select(func.max(c))) or 0 for c in (SAMPLES.c.at, LOANS.c.began, LOANS.c.ended)]
             open_ = connection.execute(select(LOANS.c.gpu, LOANS.c.loan).where(LOANS.c.ended.is_(None))).all()
@@ -303,6 +311,7 @@ class UsageLog:
     def _take(self, lines: Sequence[_Line]) -> None:
         samples = [asdict(each) for each in lines if isinstance(each, UsageSample)]
         with self._database.begin() as connection:
+            self._must_write(connection)
             if samples and self._unsure:
                 same = and_(SAMPLES.c.gpu == bindparam("_gpu"), SAMPLES.c.at == bindparam("_at"))
                 connection.execute(SAMPLES.delete().where(same), [{"_gpu": s["gpu"], "_at": s["at"]} for s in samples])

@@ -161,6 +161,8 @@ def token(node: str, token: str | None) -> None:
     """Print the token of the guest NODE: with it the guest asks for itself, and for nobody else."""
     if not token:
         raise click.UsageError("--token: wanted is the operator's, or RINGHIL_LEND_TOKEN")
+    if "." in token:
+        raise click.UsageError("--token: found that of a guest; wanted is the operator's")
     if not re.fullmatch(NODE, node):
         raise click.UsageError(f"NODE: found {printable(node[:40])!r}; allowed is a node address such as i-0000002d")
     click.echo(node_token(token, node))

@@ -140,7 +140,8 @@ def serve(
         token = new_token() if token_file is None else _token(token_file)
         found = stack.enter_context(open_database(database))
         chooses = kept_choice(found, choice)
-        log = stack.enter_context(UsageLog(found, keep=keep))
+        journal = LoanJournal(found)
+        log = stack.enter_context(UsageLog(found, keep=keep, must_write=journal.must_write))
         with building():
             library = cells_library()
         run = Run(scenario, library)
@@ -163,7 +164,7 @@ def serve(
         serving = stack.enter_context(
             LendServing(
                 run,
-                LoanJournal(found),
+                journal,
                 bus,
                 IdleTimes(max(1, round(period / cycle)), max(1, round(grace / cycle))),
                 where=where,

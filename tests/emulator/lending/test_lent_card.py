@@ -49,6 +49,10 @@ def works(card: LentCard, data: bytes) -> None:
     assert isinstance(answer, Result)
     assert f"{answer.digest:016x}" == digest(data)
     assert card.read(CardRegister.REFUSED, 4) == 0
+    before = card.meters
+    card.reset()
+    assert 0 < card.meters.busy == before.busy
+    assert 0 <= card.meters.cycles - before.cycles < 10  # in which settings are written
 
 
 @settings(max_examples=40)
@@ -56,7 +60,8 @@ def works(card: LentCard, data: bytes) -> None:
 def test_no_access_of_a_guest_does_harm(
     card: LentCard, accesses: list[tuple[bool, int, int, int]], data: bytes
 ) -> None:
-    """Whatever it reads and writes: meters only rise, what the host has set stays, and a reset makes all well."""
+    """Whatever it reads and writes: meters only rise, what the host has set stays, and a reset makes all well, and
+    counts nothing twice."""
     for write, offset, size, value in accesses:
         before = card.meters
         if write:

@@ -257,6 +257,17 @@ def test_an_idle_gpu_is_looked_at_twice(world: World) -> None:
     assert world.loans.loan(loan.id).busy == 1000
 
 
+def test_a_loan_has_what_its_guest_computed_and_no_other(world: World) -> None:
+    for cycles in (1000, 500):
+        loan = _lent(world, gpu="a.1")
+        world.compute("a.1", cycles)
+        world.turn(cycles // STEP + 1)
+        assert world.loans.used(world.loans.loan(loan.id))[0] == cycles
+        world.release(loan.id)
+        world.turn(20)
+        assert world.loans.loan(loan.id).busy == cycles
+
+
 def test_of_a_gpu_that_tells_nobody_what_it_does_none_is_taken_for_idle(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

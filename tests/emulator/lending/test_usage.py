@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
 from ringhil.emulator.lending.database import LendingDatabase, LendingDatabaseError, open_database
+from ringhil.emulator.lending.journal import LoanJournal
 from ringhil.emulator.lending.usage import SAMPLES, LoanUsage, MeterReading, UsageLog, gpus_used, loans_used
 
 from .databases import DatabaseServer
@@ -187,6 +188,24 @@ def test_usage_of_gpus_adds_up_over_any_stretches(url: str) -> None:
             assert sum(each.lent for each in parts) == 20 * SECOND
             assert [each.at for each in parts] == sorted({each.at for each in parts})
             assert len(parts) == min(stretches, 29)
+
+
+def test_a_meter_that_fell_was_reset_with_all_others() -> None:
+    before = MeterReading(energy=7, busy=3, launches=1)
+    assert MeterReading(energy=5, busy=9, launches=4).since(before) == MeterReading(energy=5, busy=9, launches=4)
+    assert MeterReading(energy=9, busy=9, launches=4).since(before) == MeterReading(energy=2, busy=6, launches=3)
+
+
+def test_a_server_that_another_one_has_taken_the_loans_from_writes_no_samples(tmp_path: Path) -> None:
+    with open_database(f"sqlite:///{tmp_path}/lending.db") as database:
+        first = LoanJournal(database)
+        with UsageLog(database, must_write=first.must_write) as log:
+            _noted(log, range(3))
+            assert log.write()
+            LoanJournal(database)
+            _noted(log, range(3, 6))
+            assert not log.write()
+            assert _seconds(str(database.engine.url)) == [1, 2]
 
 
 def test_a_server_that_goes_away_loses_no_sample(server: DatabaseServer) -> None:

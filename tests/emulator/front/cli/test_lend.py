@@ -86,6 +86,7 @@ def test_nothing_free_is_exit_code_1_with_the_time_to_wait(tmp_path: Path) -> No
         assert "one may be free in" in done.stderr
         assert "there are: video" in refusal("lend", "request", "i-00000003", "--mapping", "audio", env=env)
         token = ringhil("lend", "token", "i-00000009", env=env).stdout.strip()
+        assert "found that of a guest" in refusal("lend", "token", "i-0000000a", "--token", token, env=env)
         assert "another guest's" in refusal("lend", "release", 1, env=env | {"RINGHIL_LEND_TOKEN": token})
 
 
