@@ -271,7 +271,7 @@ def test_direct_access_carries_nothing_and_is_fast(elf: Path, bus: QemuAttachmen
             through = int(running.wait_for("relay")[0], 16)
             running.wait_for("done")
             assert relay.carried == megabytes << 20  # all of it by the relay, nothing of what went directly
-            assert card.accesses < 100
+            assert card.accesses < 1000  # to registers; 48 MiB would be millions
             ratios.append(through / direct)
         until(lambda: bus.detach("a.0"))
         if ratios[-1] > 3:
