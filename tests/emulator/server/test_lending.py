@@ -67,6 +67,25 @@ timeline: [{at: 30000, lend: a.3}]
     server.close()
 
 
+def test_a_context_that_comes_while_it_drains_keeps_it_and_it_gets_work_at_once() -> None:
+    server = _server("""
+server: {cards: {a: {gpus: 5}}}
+workload: {units: 200, size: 4096}
+sharing: {applications: {late: {gpu: a.3, memory: 1024, steps: 5, compute: 500, start: 9500}}}
+timeline: [{at: 9000, lend: a.3}]
+""")
+    seen = list[NotLent]()
+    server.observations.listen(NotLent, seen.append)
+    server.run_to(9001)
+    assert server.lend_state(_A3) is LendState.DRAINING
+    while not seen and server.kernel.now < 40_000:
+        server.run_to(server.kernel.now + 10)
+    assert [o.why for o in seen] == ["a.3 has contexts of late; a GPU without contexts can be lent"]
+    assert server.lend_state(_A3) is LendState.HERE
+    assert server.cpu.cards[0].load[3]
+    server.close()
+
+
 def test_a_gpu_that_is_not_counted_is_not_lent() -> None:
     server = _server("server: {cards: {a: {gpus: 5}}}\ntimeline: [{at: 5000, fault: dead, gpu: a.3}]")
     server.run_to(20000)
