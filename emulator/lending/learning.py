@@ -148,7 +148,7 @@ def _past(loan: LoanUsage, goal: Goal) -> _Past | None:
 def _ridge() -> Any:
     """Of scikit-learn: it takes a second to load. Raises LearningError."""
     try:
-        from sklearn.linear_model import RidgeCV  # type: ignore[import-untyped]
+        from sklearn.linear_model import RidgeCV
     except ImportError:
         raise LearningError(
             "the package scikit-learn is missing; install it with: pip install 'ringhil[learning]'"

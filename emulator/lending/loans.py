@@ -1,4 +1,4 @@
-"""Lends GPUs, takes each loan step by step to where it is to be, and takes back what a guest doesn't use (V4-V8).
+"""Lends GPUs: takes each loan to where it is to be, step by step, and takes back what stands idle (V4, V5, V7, V8).
 
 Every step is written down before it begins and when it is done. After a crash the journal is read: a step that had
 begun is asked for again, which does nothing twice; what a host that has restarted has forgotten is asked for again too.
@@ -128,8 +128,8 @@ class _Trial:
 
 
 class GpuLoans:
-    """`choose`: which GPUs of those that can be lent, None: those that have computed least for guests. `mappings`:
-    names of GPUs by purpose. Raises LendingDatabaseError.
+    """`choose`: which GPUs of those that can be lent, None: the first. `mappings`: names of GPUs by
+    purpose. Raises LendingDatabaseError.
 
     Call `turn` again and again, between two steps of the run. `on_change` is told of each loan whose state has
     changed, or that is on its way back now."""
@@ -145,7 +145,7 @@ class GpuLoans:
         mappings: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self._journal, self._attachment, self._host, self._idle = journal, attachment, host, idle
-        self._choose = choose or self._least_used
+        self._choose: Choose = choose or (lambda wish, free: free[0])
         self.mappings = dict(mappings or {})
         self.gpus = {gpu.name: gpu for gpu in attachment.gpus()}
         by_group: dict[str, list[LendableGpu]] = {}
@@ -273,10 +273,6 @@ class GpuLoans:
 
     def _lendable(self, gpu: str, holders: Mapping[str, Sequence[str]]) -> bool:
         return self.idle(gpu) == "free" and gpu not in holders and self.of(gpu) is None
-
-    def _least_used(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
-        used = self.used_by_gpu()
-        return min(free, key=lambda group: used.get(group.gpus[0].name, (0, 0, 0.0))[1])
 
     def _when(self, able: Sequence[GpuGroup]) -> int | None:
         """Cycles until one of them may be free."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -56,7 +56,7 @@ class _Lending(BaseHTTPRequestHandler):
     """As far as an agent sees it."""
 
     protocol_version = "HTTP/1.1"
-    asked: list[tuple[str, str, object]] = []  # noqa: RUF012
+    asked: ClassVar[list[tuple[str, str, object]]] = []
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -1,4 +1,4 @@
-"""Loans: nothing is bound twice, nothing is lost, whatever fails when (V4-V8)."""
+"""Loans: nothing is bound twice, nothing is lost, whatever fails when (V4, V5, V7, V8)."""
 
 import random
 from collections.abc import Callable, Iterator
