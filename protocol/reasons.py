@@ -14,7 +14,7 @@ class Rejection(Coded):
     ORIGIN = "origin", 5, "another GPU's"
     CIRCULATING = "circulating", 6, "a monitor has seen it once already"
     PORT = "port", 7, "home on the wrong side"
-    COUNT = "count", 8, "no count that can be, or not that of its records, or of other wired GPUs than before"
+    COUNT = "count", 8, "no count that can be, or not that of its records, or `expected` is not the size of the ring"
     HOP = "hop", 9, "a record has the wrong place"
     TAG = "tag", 10, "a record was changed"
     ORDER = "order", 11, "records out of the order of the ring"
