@@ -186,7 +186,7 @@ def _serve(
         line.send((False, str(error)))
         return
     with session:
-        worker = kind(session, breaks)
+        worker = kind(session, breaks, open_session)
         line.send((True, worker.verbs))
         with suppress(EOFError, OSError):
             while (asked := line.recv()) is not None:
@@ -210,7 +210,8 @@ def _done(worker: "SessionWorker", what: str, number: int, values: tuple[Any, ..
 class SessionWorker:
     """What it does, at the message or event where one is; see `Desk.ask`."""
 
-    def __init__(self, session: DebugSession, breaks: Breaks) -> None:
+    def __init__(self, session: DebugSession, breaks: Breaks, open_again: Open) -> None:
+        self._open_again = open_again
         self.session, self._commands, self._breaks = session, Commands(session), breaks
         self.verbs = self._commands.verbs
 
