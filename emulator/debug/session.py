@@ -15,7 +15,9 @@ from typing import Any, NamedTuple, Self
 from ringhil.emulator.debug.causes import WHAT, why
 from ringhil.emulator.debug.changes import fault, frame, setting
 from ringhil.emulator.debug.condition import Condition
+from ringhil.emulator.debug.doomed import TRIES, Doomed, Progress, doomed
 from ringhil.emulator.debug.editing import Sources
+from ringhil.emulator.debug.futures import failures
 from ringhil.emulator.debug.hops import Passed
 from ringhil.emulator.debug.items import (
     RecordedItem,
@@ -345,6 +347,27 @@ class DebugSession:
         """What has broken an invariant, as the recording has it; of a run that has not ended nothing is known."""
         found = (self.recording.outcome or {}).get("violations")
         return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+    def doomed(
+        self,
+        number: int = 1,
+        *,
+        tries: int = TRIES,
+        jobs: int = 1,
+        progress: Progress = lambda done, total: None,
+    ) -> Doomed:
+        """Since when the run was to fail as it did, by `tries` futures of each moment that is tried, `jobs` at a time;
+        `number`: which of its ways to fail, the first is the main one. Raises DebugError."""
+        ways = failures(self.recording.outcome or {})
+        if not 1 <= number <= len(ways):
+            there = f"1 to {len(ways)}" if ways else "none: the recorded run has not failed"
+            raise DebugError(f"found failure {number}; there are {there}")
+        self._playable()
+        here = self.past.cycle
+        try:
+            return doomed(self.past, self.recording, ways[number - 1], tries=tries, jobs=jobs, progress=progress)
+        finally:
+            self.past.seek(here)
 
     def failure(self, found: Mapping[str, Any]) -> bool:
         """To where one of `failures` was found: of the messages and events of its cycle the one that is nearest to its

@@ -1,0 +1,173 @@
+"""Since when was a run lost? From moments before its failure it goes on many times, each time with chance drawn anew; the
+share of these futures that fail as it did rises where the failure becomes likely, and is one where it is certain.
+
+The moments are spread over the time before the failure, then where the share rises, down to one of the cycles in which
+something was recorded. All draws follow from the recording: the same question gets the same answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import takewhile
+from math import sqrt
+from typing import NamedTuple
+
+from ringhil.emulator.debug.futures import Failure
+from ringhil.emulator.debug.items import RecordedItem
+from ringhil.emulator.debug.past import Past
+from ringhil.emulator.debug.processes import DebugError, answers
+from ringhil.emulator.trace.recording import Recording
+
+TRIES = 8  # futures of a moment
+MOST_TRIES = 100
+SPREAD = 8  # moments at first
+MOST_MOMENTS = 40  # all together
+PATIENCE = 120.0  # seconds for a future
+_95 = 1.96  # standard deviations, for 95 %
+_MOST_NAMED = 100  # messages and events of a cycle
+
+Progress = Callable[[int, int], None]
+
+
+class Share(NamedTuple):
+    """Of `tries` futures of the moment before `cycle` so many `failed`."""
+
+    cycle: int
+    failed: int
+    tries: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """In which the true share lies with 95 % confidence (Wilson)."""
+        n, share, z = self.tries, self.failed / self.tries, _95
+        middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+
+class Turn(NamedTuple):
+    """Where the share rises: between the moments before the cycles `after` and `before`, in which these messages and
+    events are. `after` None: it has been so since power-up."""
+
+    after: int | None
+    before: int
+    items: tuple[RecordedItem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Doomed:
+    """`curve`: in order of time. `likely`: from there on half of the futures fail, `certain`: all that were tried; None:
+    they never do before it is found. `way`: of an expectation, how it fails."""
+
+    failure: Failure
+    curve: tuple[Share, ...]
+    likely: Turn | None
+    certain: Turn | None
+    way: str
+
+    @property
+    def futures(self) -> int:
+        """How many were played."""
+        return sum(share.tries for share in self.curve)
+
+
+def doomed(
+    past: Past,
+    recording: Recording,
+    failure: Failure,
+    *,
+    tries: int = TRIES,
+    jobs: int = 1,
+    progress: Progress = lambda done, total: None,
+) -> Doomed:
+    """Raises DebugError, also where the run doesn't fail so when it is played again."""
+    found = recording.last_cycle if failure.at is None else failure.at
+    past.seek(min(found, recording.last_cycle))
+    with past.aside(past.cycle) as moment:
+        way: str = moment.ask("fails", failure, None, "")
+    if not way:
+        raise DebugError("the run doesn't fail so when it is played again: another version of ringhil has made it")
+    search = _Search(past, recording, failure, way, tries, jobs, progress)
+    for step in range(SPREAD):
+        search.look(past.cycle * step // (SPREAD - 1))
+    likely, certain = search.turn(0.5), search.turn(1.0)
+    return Doomed(failure, search.curve, likely, certain, way)
+
+
+class _Search:
+    def __init__(
+        self,
+        past: Past,
+        recording: Recording,
+        failure: Failure,
+        way: str,
+        tries: int,
+        jobs: int,
+        progress: Progress,
+    ) -> None:
+        self._past, self._recording, self._failure, self._way = past, recording, failure, way
+        self._tries, self._jobs, self._progress = tries, jobs, progress
+        self._shares: dict[int, Share] = {}
+
+    @property
+    def curve(self) -> tuple[Share, ...]:
+        return tuple(self._shares[cycle] for cycle in sorted(self._shares))
+
+    def look(self, cycle: int) -> None:
+        """Play futures of the moment before a cycle; once more for one that was looked at."""
+        before = self._shares.get(cycle, Share(cycle, 0, 0))
+        numbers = range(before.tries, before.tries + self._tries)
+        failed = tries = 0
+        done = sum(share.tries for share in self._shares.values())
+        with self._past.aside(cycle) as origin:
+            for first in range(0, len(numbers), self._jobs):
+                part = numbers[first : first + self._jobs]
+                moments = origin.travel([cycle] * len(part))
+                try:
+                    for number, moment in zip(part, moments, strict=True):
+                        moment.begin("fails", self._failure, f"{cycle} {number}", self._way)
+                    for _, way in answers(moments, PATIENCE):
+                        failed, tries = failed + bool(way), tries + 1
+                        self._progress(done + tries, MOST_MOMENTS * self._tries)
+                finally:
+                    for moment in moments:
+                        moment.close()
+        if not tries:
+            raise DebugError(f"no future of cycle {cycle} came to an end in {PATIENCE:g} seconds")
+        self._shares[cycle] = Share(cycle, before.failed + failed, before.tries + tries)
+
+    def turn(self, level: float) -> Turn | None:
+        """From where on the share is never below a level."""
+        while True:
+            high = list(takewhile(lambda share: share.failed >= level * share.tries, reversed(self.curve)))
+            if not high:
+                return None
+            before = high[-1].cycle
+            if len(high) == len(self._shares):
+                return Turn(None, before)
+            after = self.curve[-len(high) - 1].cycle
+            middle = self._middle(after, before)
+            full = len(self._shares) >= MOST_MOMENTS
+            if middle is not None and not full:
+                self.look(middle)
+            elif self._shares[before].tries == self._tries and not full:
+                self.look(before)  # what the answer rests on is tried twice
+            else:
+                return Turn(after, before, self._items(after, before))
+
+    def _middle(self, after: int, before: int) -> int | None:
+        """A cycle between two in which something was recorded; None: there is none."""
+        first, last = (self._number(cycle) for cycle in (after + 1, before))
+        if first >= last:
+            return None
+        number = (first + last) // 2
+        cycle = next(self._recording.all(number, number)).cycle
+        return cycle if cycle > after else None
+
+    def _number(self, cycle: int) -> int:
+        """Of the first message or event in a cycle or after."""
+        last = self._recording.at(cycle - 1)
+        return 1 if last is None else last.number + 1
+
+    def _items(self, after: int, before: int) -> tuple[RecordedItem, ...]:
+        first, end = self._number(after), self._number(before)
+        return tuple(self._recording.all(first, min(end - 1, first + _MOST_NAMED - 1)))
