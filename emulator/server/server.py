@@ -298,6 +298,7 @@ class LiveServer:
             if draw is not None:
                 draw(jitter)
         self.kernel.vary_latencies(rng.randint)
+        self.engine.draw_errors(rng.randint)
         later = redrawn(self.timeline, now, self.scenario.server.settings.census_period, rng)
         self.timeline = tuple(event for event in self.timeline if event.at < now)
         self.strike(later)
