@@ -2,7 +2,7 @@
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from ringhil.emulator.card_port import CardPort, Mail, ignore
 from ringhil.emulator.engine.engine import FOREVER, FROM_RING, Engine, Events
@@ -38,7 +38,6 @@ class Kernel(CardPort):
         self.observations = Stream()
         self._latency = {True: firmware_latency, False: cpu_latency}
         self._lookahead = max(1, min(firmware_latency, cpu_latency))
-        self._varied: _Varied | None = None
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []
         self._order = 0
         self._stopped = False
@@ -82,12 +81,6 @@ class Kernel(CardPort):
             for frame in frames:
                 self.observations.tell(FromCpu(self.engine.now, cell, 0, frame))
         self.engine.send_from_cpu(cell, frames, at=self.engine.now)
-
-    def vary_latencies(self, draw: Callable[[int, int], int]) -> None:
-        """From now on each reaction takes what `draw(least, most)` says, of half the latency to all of it; frames to
-        one place are still taken in the order in which they came."""
-        self._varied = _Varied(self.engine.now, self._latency, draw)
-        self._lookahead = max(1, self._lookahead // 2)
 
     def stop(self) -> None:
         """End `run` after what is being done at this moment."""
@@ -160,23 +153,7 @@ class Kernel(CardPort):
             if self._to_firmware if ring else self._to_cpu:
                 self.observations.tell((ToFirmware if ring else ToCpu)(cycle, cell, port, frame, bool(bad)))
             deliver = self.on_firmware_mail if ring else self.on_cpu_mail
-            due = cycle + self._latency[ring] if self._varied is None else self._varied.due(cycle, cell, ring)
-            self.at(due, _Delivery(deliver, cell, frame, port, bool(bad)))
-
-
-class _Varied:
-    """When frames are taken in, from cycle `since` on: those that came before it are still to be taken, after all of
-    their latency."""
-
-    def __init__(self, since: int, latency: Mapping[bool, int], draw: Callable[[int, int], int]) -> None:
-        self._since, self._latency, self._draw = since, latency, draw
-        self._last: dict[tuple[int, bool], int] = {}  # when the last frame of a place is due
-
-    def due(self, cycle: int, cell: int, ring: bool) -> int:
-        latency = self._latency[ring]
-        last = self._last.get((cell, ring), self._since + latency - 1)
-        due = self._last[cell, ring] = max(last, cycle + self._draw((latency + 1) // 2, latency))
-        return due
+            self.at(cycle + self._latency[ring], _Delivery(deliver, cell, frame, port, bool(bad)))
 
 
 class _Delivery:

@@ -2,13 +2,12 @@
 
 | what | in a run | drawn anew |
 |---|---|---|
-| latency of firmware and CPU | the setting | for each frame, half of it to all of it |
 | jitter of keepalives | from the seed | from another seed, of our firmware |
 | flits that a noisy link damages | from a register in the link | from another value of it |
 | faults and loans still to come | from the file | one in `ODDS` comes, half a census period earlier to half a later |
 
-Bounds are made for the whole latency, so a quicker reaction breaks none. A fault that comes ends as long afterwards as
-in the file; one that is there already ends, at another moment.
+Latencies are none of it: they are what the settings say, to the cycle, and judged so. A fault that comes ends as long
+afterwards as in the file; one that is there already ends, at another moment.
 """
 
 from collections.abc import Iterable, Iterator

@@ -297,7 +297,6 @@ class LiveServer:
             draw = getattr(self.running(cell), "draw_jitter", None)
             if draw is not None:
                 draw(jitter)
-        self.kernel.vary_latencies(rng.randint)
         self.engine.draw_errors(rng.randint)
         later = redrawn(self.timeline, now, self.scenario.server.settings.census_period, rng)
         self.timeline = tuple(event for event in self.timeline if event.at < now)
