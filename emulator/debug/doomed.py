@@ -1,5 +1,5 @@
-"""Since when was a run lost? From moments before its failure it goes on many times, each time with chance drawn anew; the
-share of these futures that fail as it did rises where the failure becomes likely, and is one where it is certain.
+"""Since when was a run lost? From moments before its failure it goes on many times, each time with chance drawn anew.
+The share of these futures that fail as it did rises where the failure becomes likely, and is one where it is certain.
 
 The moments are spread over the time before the failure, then where the share rises, down to one of the cycles in which
 something was recorded. All draws follow from the recording: the same question gets the same answer.
@@ -15,7 +15,7 @@ from ringhil.emulator.debug.futures import Failure
 from ringhil.emulator.debug.items import RecordedItem
 from ringhil.emulator.debug.past import Past
 from ringhil.emulator.debug.processes import DebugError, answers
-from ringhil.emulator.trace.recording import Recording
+from ringhil.emulator.trace.recording import RecordedEvent, Recording
 
 TRIES = 8  # futures of a moment
 MOST_TRIES = 100
@@ -52,11 +52,19 @@ class Turn(NamedTuple):
     before: int
     items: tuple[RecordedItem, ...] = ()
 
+    @property
+    def main(self) -> RecordedItem | None:
+        """Of the messages and events the first that is none of the others' consequence, most likely: what strikes, else
+        an event, else a message."""
+        events = [item for item in self.items if isinstance(item, RecordedEvent)]
+        struck = [event for event in events if event.kind == "Struck"]
+        return next(iter((*struck, *events, *self.items)), None)
+
 
 @dataclass(frozen=True)
 class Doomed:
-    """`curve`: in order of time. `likely`: from there on half of the futures fail, `certain`: all that were tried; None:
-    they never do before it is found. `way`: of an expectation, how it fails."""
+    """`curve`: in order of time. `likely`: from there on half of the futures fail, `certain`: all that were tried;
+    None: they never do before it is found. `way`: of an expectation, how it fails."""
 
     failure: Failure
     curve: tuple[Share, ...]

@@ -14,33 +14,39 @@ _LASTS = re.compile(r" \[(lasts|passes)\]$")
 
 class Failure(NamedTuple):
     """A way to fail. `at`: the cycle in which it was found, None: at the end. `sort`: without whether it lasts. Of an
-    item of `expect` its `index`: there the `sort` isn't all, see `way`."""
+    item of `expect` its number `item`, from 0: there the `sort` isn't all, see `fails`."""
 
     text: str
     at: int | None
     sort: str
-    index: int | None = None
+    item: int | None = None
 
 
 def failures(outcome: Mapping[str, Any]) -> list[Failure]:
     """Of a recorded run, the main one first: what lasts before what passes, promises in their order, then `expect`."""
     broken = [each for each in outcome.get("violations") or () if isinstance(each, dict)]
     failed = [each for each in outcome.get("expect") or () if isinstance(each, dict) and not each.get("ok")]
+    failed = [each for each in failed if isinstance(each.get("index"), int)]
     order = {name: number for number, name in enumerate(INVARIANTS)}
     broken.sort(key=lambda each: (not each.get("lasts"), order.get(str(each.get("invariant")), len(order))))
     found = [
-        Failure(f"{each.get('invariant')}: {each.get('text')}", each.get("at"), _kind(each.get("sort")))
+        Failure(f"{each.get('invariant')}: {each.get('text')}", _cycle(each), _kind(each.get("sort")))
         for each in broken
     ]
     return found + [
         Failure(
             f"expected {each.get('expected')}; found {each.get('found')}",
-            each.get("at"),
+            _cycle(each),
             _kind(each.get("sort")),
-            each.get("index"),
+            each["index"],
         )
         for each in failed
     ]
+
+
+def _cycle(found: Mapping[str, Any]) -> int | None:
+    at = found.get("at")
+    return at if isinstance(at, int) and at >= 0 else None
 
 
 def _kind(sort: object) -> str:
@@ -53,17 +59,20 @@ def fails(run: Run, play_to: Callable[[int | None], None], failure: Failure, rng
     says of a design that is. `play_to` brings what came from outside."""
     if rng is not None:
         run.server.draw_again(rng)
-    if failure.index is None:
+    if failure.item is None:
         play_to(None)
         return failure.sort if any(_kind(each.sort) == failure.sort for each in run.finish().violations) else ""
-    expectation = run.scenario.expect[failure.index]
+    if not 0 <= failure.item < len(run.scenario.expect):
+        return ""
+    expectation = run.scenario.expect[failure.item]
     true = None
     if expectation.cycle is not None and expectation.cycle >= run.kernel.now:
         play_to(expectation.cycle)
         true = _true(run, expectation)
+        run.end_at(expectation.cycle + 1)  # what comes then doesn't matter
     play_to(None)
     outcome = run.finish()
-    found = next((each for each in outcome.expect if each.index == failure.index), None)
+    found = next((each for each in outcome.expect if each.index == failure.item), None)
     if found is None or found.ok:
         return ""
     at = run.kernel.now if expectation.cycle is None else expectation.cycle

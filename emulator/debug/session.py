@@ -357,17 +357,22 @@ class DebugSession:
         progress: Progress = lambda done, total: None,
     ) -> Doomed:
         """Since when the run was to fail as it did, by `tries` futures of each moment that is tried, `jobs` at a time;
-        `number`: which of its ways to fail, the first is the main one. Raises DebugError."""
+        `number`: which of its ways to fail, the first is the main one. It goes to where that became likely. Raises
+        DebugError."""
         ways = failures(self.recording.outcome or {})
         if not 1 <= number <= len(ways):
             there = f"1 to {len(ways)}" if ways else "none: the recorded run has not failed"
             raise DebugError(f"found failure {number}; there are {there}")
         self._playable()
-        here = self.past.cycle
         try:
-            return doomed(self.past, self.recording, ways[number - 1], tries=tries, jobs=jobs, progress=progress)
-        finally:
-            self.past.seek(here)
+            found = doomed(self.past, self.recording, ways[number - 1], tries=tries, jobs=jobs, progress=progress)
+        except KeyboardInterrupt:  # a process may be about to answer: nobody must take that for another answer
+            self.past.close()
+            self._past = None
+            raise
+        turn = found.likely or found.certain
+        self.here = self.here if turn is None else turn.main or self.here
+        return found
 
     def failure(self, found: Mapping[str, Any]) -> bool:
         """To where one of `failures` was found: of the messages and events of its cycle the one that is nearest to its

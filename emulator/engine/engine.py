@@ -353,7 +353,7 @@ class Engine:
         self._apply_faults(cell)
 
     def draw_errors(self, draw: Callable[[int, int], int]) -> None:
-        """From now on links with bit errors damage other flits: those that follow from what `draw(least, most)` says."""
+        """From now on links with bit errors damage other flits: which, follows from what `draw(least, most)` says."""
         for cell in range(self.topology.cells):
             drawn = np.array([draw(1, _NOBODY) for _ in Link], dtype=np.uint32)
             self._calls.ringhil_draw_errors(self._handle, cell, drawn.ctypes.data)

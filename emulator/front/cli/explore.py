@@ -19,6 +19,7 @@ from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, P
 from ringhil.emulator.campaign.explore.sorts import main_failures
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.forks import processors
 from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import jobs_for
 from ringhil.emulator.front.cli.errors import explained
@@ -31,7 +32,6 @@ from ringhil.emulator.front.cli.options import (
     firmware_option,
     jobs_option,
     json_option,
-    processors,
     rtl_options,
     shard_option,
 )

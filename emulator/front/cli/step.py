@@ -75,7 +75,7 @@ def command(
             if server is not None:
                 record_run(file, server, library, choice)
             session = stack.enter_context(DebugSession(file, library, firmware=choice, open_up=_opened))
-            return _by_lines(Commands(session), script, text, as_json, strict)
+            return _by_lines(Commands(session, terminal.counting), script, text, as_json, strict)
     return 0
 
 
