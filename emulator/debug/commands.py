@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.debug.condition import Condition, ConditionError, Values, parse
-from ringhil.emulator.debug.doomed import MOST_TRIES, TRIES, Doomed, Progress, Turn
+from ringhil.emulator.debug.doomed import MOST_TRIES, TRIES, Progress
 from ringhil.emulator.debug.items import COMMANDS, NO_FRAME, OF_COMMANDS, RecordedItem, gpus_there, said
 from ringhil.emulator.debug.memory import plain
 from ringhil.emulator.debug.processes import DebugError
@@ -149,25 +149,13 @@ class Commands:
         return {**self._moved(self._session.failure(found)), "failure": plain(found)}
 
     def _doomed(self, rest: str) -> Document:
-        """Goes to where the failure became likely; without a number, the main one."""
-        number, tries = (*rest.split(), "", "")[:2] if len(rest.split()) < 3 else _words(rest, "[N [FUTURES]]", 2)
-        which = _whole(number or "1", "the number of a failure", 1)
+        """Goes to where the failure became likely; without a number, any failure."""
+        number, tries = (*rest.split(), "", "")[:2] if len(rest.split()) < 3 else _words(rest, "N FUTURES", 2)
+        which = _whole(number, "the number of a failure", 1) if number not in ("", "any") else None
         each = _whole(tries or str(TRIES), "a number of futures", 2, MOST_TRIES)
         with self._counting("futures") as progress:
             found = self._session.doomed(which, tries=each, jobs=processors(), progress=progress)
-        return {"moved": True, "doomed": self._doom(found)}
-
-    def _doom(self, found: Doomed) -> Document:
-        def turn(of: Turn | None) -> Document | None:
-            if of is None:
-                return None
-            main = None if of.main is None else self._document(of.main)
-            items = [self._document(item) for item in of.items]
-            return {"after": of.after, "before": of.before, "main": main, "items": items}
-
-        curve = [{**share._asdict(), "low": share.interval[0], "high": share.interval[1]} for share in found.curve]
-        about = {"failure": found.failure.text, "at": found.failure.at, "futures": found.futures, "curve": curve}
-        return {**about, "likely": turn(found.likely), "certain": turn(found.certain)}
+        return {"moved": True, "doomed": found.to_json(self._document)}
 
     def _set(self, rest: str) -> Document:
         gpu, register, value = _words(rest, "GPU REGISTER VALUE", 3)
@@ -306,16 +294,22 @@ def _doomed(doom: Document) -> Iterator[str]:
     for each in doom["curve"]:
         share = f"{each['failed']} of {each['tries']}"
         yield f"  {each['cycle']:>19}  {share:<9} {100 * each['low']:3.0f} to {100 * each['high']:3.0f} %"
-    for word, most in (("likely", "half of them or more"), ("certain", "all of them")):
+    for text in turns(doom):
+        yield f"  {text}"
+
+
+def turns(doom: Document) -> Iterator[str]:
+    """Since when a run was likely to fail, and certain: of the document of `doomed`, a line each."""
+    for word, most in (("likely", "half of the futures fail"), ("certain", "all of them fail")):
         turn = doom[word]
         if turn is None:
-            yield f"  {word}: never before it was found ({most})"
+            yield f"{word}: not before it was found ({most})"
         elif turn["after"] is None:
-            yield f"  {word}: from the beginning on ({most})"
+            yield f"{word}: from the beginning on ({most})"
         else:
             what = _line(turn["main"]) if turn["main"] else f"nothing was recorded up to cycle {turn['before']}"
             more = f", and {len(turn['items']) - 1} more" if len(turn["items"]) > 1 else ""
-            yield f"  {word}: from cycle {turn['after']} on ({most}): {what}{more}"
+            yield f"{word}: from cycle {turn['after']} on ({most}): {what}{more}"
 
 
 def _hops(hops: Sequence[Document]) -> Iterator[str]:

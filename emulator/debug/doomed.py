@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ringhil.emulator.debug.futures import Failure
 from ringhil.emulator.debug.items import RecordedItem
@@ -60,6 +60,12 @@ class Turn(NamedTuple):
         struck = [event for event in events if event.kind == "Struck"]
         return next(iter((*struck, *events, *self.items)), None)
 
+    def to_json(self, told: Callable[[RecordedItem], dict[str, Any]]) -> dict[str, Any]:
+        """See `Doomed.to_json`."""
+        items = [told(item) for item in self.items]
+        main = None if self.main is None else told(self.main)
+        return {"after": self.after, "before": self.before, "main": main, "items": items}
+
 
 @dataclass(frozen=True)
 class Doomed:
@@ -76,6 +82,13 @@ class Doomed:
     def futures(self) -> int:
         """How many were played."""
         return sum(share.tries for share in self.curve)
+
+    def to_json(self, told: Callable[[RecordedItem], dict[str, Any]]) -> dict[str, Any]:
+        """For commands and pages; `told` makes a document of a message or event."""
+        curve = [{**each._asdict(), "low": each.interval[0], "high": each.interval[1]} for each in self.curve]
+        about = {"failure": self.failure.text, "at": self.failure.at, "futures": self.futures, "curve": curve}
+        turns = {"likely": self.likely, "certain": self.certain}
+        return {**about, **{name: None if turn is None else turn.to_json(told) for name, turn in turns.items()}}
 
 
 def doomed(

@@ -1,20 +1,20 @@
 """A run that goes on from a moment with its chance drawn anew, and whether it fails as the recorded one did."""
 
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.scenario import INVARIANTS, Expectation, When
+from ringhil.emulator.scenario import Expectation, When
 
 _LASTS = re.compile(r" \[(lasts|passes)\]$")
 
 
 class Failure(NamedTuple):
-    """A way to fail. `at`: the cycle in which it was found, None: at the end. `sort`: without whether it lasts. Of an
-    item of `expect` its number `item`, from 0: there the `sort` isn't all, see `fails`."""
+    """A way to fail. `at`: the cycle in which it was found, None: at the end. `sort`: without whether it lasts, "" for
+    any. Of an item of `expect` its number `item`, from 0: there the `sort` isn't all, see `fails`."""
 
     text: str
     at: int | None
@@ -23,25 +23,22 @@ class Failure(NamedTuple):
 
 
 def failures(outcome: Mapping[str, Any]) -> list[Failure]:
-    """Of a recorded run, the main one first: what lasts before what passes, promises in their order, then `expect`."""
+    """Of a recorded run: invariants that it has broken, as recorded, then items of `expect`."""
     broken = [each for each in outcome.get("violations") or () if isinstance(each, dict)]
     failed = [each for each in outcome.get("expect") or () if isinstance(each, dict) and not each.get("ok")]
-    failed = [each for each in failed if isinstance(each.get("index"), int)]
-    order = {name: number for number, name in enumerate(INVARIANTS)}
-    broken.sort(key=lambda each: (not each.get("lasts"), order.get(str(each.get("invariant")), len(order))))
-    found = [
-        Failure(f"{each.get('invariant')}: {each.get('text')}", _cycle(each), _kind(each.get("sort")))
-        for each in broken
-    ]
+    found = [Failure(f"{each.get('invariant')}: {each.get('text')}", _cycle(each), _kind(each)) for each in broken]
     return found + [
-        Failure(
-            f"expected {each.get('expected')}; found {each.get('found')}",
-            _cycle(each),
-            _kind(each.get("sort")),
-            each["index"],
-        )
+        Failure(f"expected {each.get('expected')}; found {each.get('found')}", _cycle(each), _kind(each), each["index"])
         for each in failed
+        if isinstance(each.get("index"), int)
     ]
+
+
+def at_all(ways: Sequence[Failure]) -> Failure | None:
+    """Not to fail is not to break an invariant, whichever; where none was broken, it is the first of `expect`."""
+    broken = [way for way in ways if way.item is None]
+    first = min(broken, key=lambda way: sys.maxsize if way.at is None else way.at, default=None)
+    return next(iter(ways), None) if first is None else first._replace(sort="")
 
 
 def _cycle(found: Mapping[str, Any]) -> int | None:
@@ -49,50 +46,41 @@ def _cycle(found: Mapping[str, Any]) -> int | None:
     return at if isinstance(at, int) and at >= 0 else None
 
 
-def _kind(sort: object) -> str:
-    return _LASTS.sub("", str(sort))
+def _kind(found: Mapping[str, Any]) -> str:
+    return _LASTS.sub("", str(found.get("sort")))
 
 
 def fails(run: Run, play_to: Callable[[int | None], None], failure: Failure, rng: Random | None, way: str) -> str:
     """Play on to the end, with chance drawn from `rng` (None: as it was recorded): how it fails in this way, "" when it
-    doesn't. `way`: of an expectation, "" for any: what it says of a file that is wrong is another failure than what it
-    says of a design that is. `play_to` brings what came from outside."""
+    doesn't. `way`: of an expectation, "" for any: where the CPU is wrong the design has failed; where it is right the
+    file has, which isn't the same failure. `play_to` brings what came from outside."""
     if rng is not None:
         run.server.draw_again(rng)
     if failure.item is None:
         play_to(None)
-        return failure.sort if any(_kind(each.sort) == failure.sort for each in run.finish().violations) else ""
+        sorts = {_LASTS.sub("", each.sort) for each in run.finish().violations}
+        return "broken" if failure.sort in sorts or (sorts and not failure.sort) else ""
     if not 0 <= failure.item < len(run.scenario.expect):
         return ""
     expectation = run.scenario.expect[failure.item]
-    true = None
-    if expectation.cycle is not None and expectation.cycle >= run.kernel.now:
-        play_to(expectation.cycle)
-        true = _true(run, expectation)
-        run.end_at(expectation.cycle + 1)  # what comes then doesn't matter
-    play_to(None)
-    outcome = run.finish()
-    found = next((each for each in outcome.expect if each.index == failure.item), None)
-    if found is None or found.ok:
-        return ""
-    at = run.kernel.now if expectation.cycle is None else expectation.cycle
-    why = _why(expectation, outcome, at, _true(run, expectation) if true is None else true)
-    return why if way in ("", why) else ""
+    cycle = expectation.cycle
+    if cycle is not None and cycle >= run.kernel.now:
+        play_to(cycle)
+        found = _known(run, expectation)
+        run.end_at(cycle + 1)  # what comes then doesn't matter
+        outcome = run.finish()
+    else:
+        play_to(None)
+        outcome = run.finish()
+        found = "" if expectation.kind == When.ALWAYS else _known(run, expectation)
+    failed = any(each.index == failure.item and not each.ok for each in outcome.expect)
+    return f"not so {found}" if failed and way in ("", f"not so {found}") else ""
 
 
-def _true(run: Run, expectation: Expectation) -> bool | None:
-    """Whether what the CPU knows now of the cards that are spoken of is so; None: it knows nothing yet."""
+def _known(run: Run, expectation: Expectation) -> str:
+    """Whether what the CPU knows now of the cards that are spoken of is true."""
     named = {check.about for check in expectation.checks}
     views = [view for view in run.cpu.cards if view.name in named]
     if any(not view.known for view in views):
-        return None
-    return bool(views) and all(run.watch.differs(view.number) is None for view in views)
-
-
-def _why(expectation: Expectation, outcome: Outcome, at: int, true: bool | None) -> str:
-    """As `campaign.minimise` tells them apart."""
-    if expectation.kind == When.ALWAYS:
-        return "not always"
-    if true is None or any(each.at <= at <= each.at + each.bound for each in outcome.recoveries):
-        return "not due"
-    return "not true" if true else "not found"
+        return "known"
+    return "found" if any(run.watch.differs(view.number) is not None for view in views) else "true"

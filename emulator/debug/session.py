@@ -17,7 +17,7 @@ from ringhil.emulator.debug.changes import fault, frame, setting
 from ringhil.emulator.debug.condition import Condition
 from ringhil.emulator.debug.doomed import TRIES, Doomed, Progress, doomed
 from ringhil.emulator.debug.editing import Sources
-from ringhil.emulator.debug.futures import failures
+from ringhil.emulator.debug.futures import at_all, failures
 from ringhil.emulator.debug.hops import Passed
 from ringhil.emulator.debug.items import (
     RecordedItem,
@@ -350,22 +350,26 @@ class DebugSession:
 
     def doomed(
         self,
-        number: int = 1,
+        number: int | None = None,
         *,
         tries: int = TRIES,
         jobs: int = 1,
         progress: Progress = lambda done, total: None,
     ) -> Doomed:
-        """Since when the run was to fail as it did, by `tries` futures of each moment that is tried, `jobs` at a time;
-        `number`: which of its ways to fail, the first is the main one. It goes to where that became likely. Raises
-        DebugError."""
+        """Since when the run was to fail, by `tries` futures of each moment that is tried, `jobs` at a time. `number`:
+        to fail in this way, as `failures` has them, and then the items of `expect` that failed. It goes to where that
+        became likely. Raises DebugError."""
         ways = failures(self.recording.outcome or {})
-        if not 1 <= number <= len(ways):
-            there = f"1 to {len(ways)}" if ways else "none: the recorded run has not failed"
-            raise DebugError(f"found failure {number}; there are {there}")
+        failure = at_all(ways)
+        if failure is None:
+            raise DebugError("the recorded run has not failed")
+        if number is not None:
+            if not 1 <= number <= len(ways):
+                raise DebugError(f"found failure {number}; there are 1 to {len(ways)}")
+            failure = ways[number - 1]
         self._playable()
         try:
-            found = doomed(self.past, self.recording, ways[number - 1], tries=tries, jobs=jobs, progress=progress)
+            found = doomed(self.past, self.recording, failure, tries=tries, jobs=jobs, progress=progress)
         except KeyboardInterrupt:  # a process may be about to answer: nobody must take that for another answer
             self.past.close()
             self._past = None

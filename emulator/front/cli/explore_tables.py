@@ -9,6 +9,7 @@ from rich.table import Table
 
 from ringhil.emulator.campaign.explore.document import INCOMPLETE
 from ringhil.emulator.campaign.explore.summary import rate_bound
+from ringhil.emulator.debug.commands import turns
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
 
@@ -53,6 +54,9 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
             console.print(f"  replay: {escape(case['replay'])}", soft_wrap=True)
         if case["recording"]:
             console.print(f"  recorded: ringhil step {escape(case['recording'])}", soft_wrap=True)
+        if case["doomed"]:
+            for text in turns(case["doomed"]):
+                console.print(f"  {escape(text)}", soft_wrap=True)
         if case["smallest"]:
             console.print(f"  smallest: {escape(case['smallest'])}", soft_wrap=True)
     if len(ways) > _MOST_SHOWN:
