@@ -138,6 +138,7 @@ class _Search:
         before = self._shares.get(cycle, Share(cycle, 0, 0))
         numbers = range(before.tries, before.tries + self._tries)
         failed = tries = 0
+        why: object = f"none came to its end in {PATIENCE:g} seconds"
         done = sum(share.tries for share in self._shares.values())
         with self._past.aside(cycle) as origin:
             for first in range(0, len(numbers), self._jobs):
@@ -147,13 +148,16 @@ class _Search:
                     for number, moment in zip(part, moments, strict=True):
                         moment.begin("fails", self._failure, f"{cycle} {number}", self._way)
                     for _, way in answers(moments, PATIENCE):
+                        if isinstance(way, DebugError):
+                            why = way
+                            continue
                         failed, tries = failed + bool(way), tries + 1
                         self._progress(done + tries, MOST_MOMENTS * self._tries)
                 finally:
                     for moment in moments:
                         moment.close()
         if not tries:
-            raise DebugError(f"no future of cycle {cycle} came to an end in {PATIENCE:g} seconds")
+            raise DebugError(f"futures of cycle {cycle}: {why}")
         self._shares[cycle] = Share(cycle, before.failed + failed, before.tries + tries)
 
     def turn(self, level: float) -> Turn | None:

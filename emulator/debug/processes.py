@@ -123,8 +123,8 @@ def beginning(make: Callable[[], Debuggee], cycle: int = 0) -> Moment:
 
 
 def answers(moments: Sequence[Moment], patience: float) -> Iterator[tuple[Moment, Any]]:
-    """What each of those has to say that were asked by `begin`, as they come; who has nothing after so many seconds is
-    left out. Raises DebugError."""
+    """What each of those has to say that were asked by `begin`, as they come: a DebugError, where something went wrong.
+    Who has nothing after so many seconds is left out."""
     waiting = {moment._line: moment for moment in moments}
     until = time.monotonic() + patience
     while waiting:
@@ -134,7 +134,11 @@ def answers(moments: Sequence[Moment], patience: float) -> Iterator[tuple[Moment
         for line in ready:
             assert isinstance(line, Connection)
             moment = waiting.pop(line)
-            yield moment, moment._answer()
+            try:
+                answer = moment._answer()
+            except DebugError as error:
+                answer = error
+            yield moment, answer
 
 
 def _fork() -> int:
