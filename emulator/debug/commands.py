@@ -155,7 +155,7 @@ class Commands:
         each = _whole(tries or str(TRIES), "a number of futures", 2, MOST_TRIES)
         with self._counting("futures") as progress:
             found = self._session.doomed(which, tries=each, jobs=processors(), progress=progress)
-        return {"moved": True, "doomed": found.to_json(self._document)}
+        return {"doomed": found.to_json(self._document)}
 
     def _set(self, rest: str) -> Document:
         gpu, register, value = _words(rest, "GPU REGISTER VALUE", 3)

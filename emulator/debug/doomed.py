@@ -11,7 +11,7 @@ from itertools import takewhile
 from math import sqrt
 from typing import Any, NamedTuple
 
-from ringhil.emulator.debug.futures import Failure
+from ringhil.emulator.debug.futures import WayToFail
 from ringhil.emulator.debug.items import RecordedItem
 from ringhil.emulator.debug.past import Past
 from ringhil.emulator.debug.processes import DebugError, answers
@@ -44,7 +44,7 @@ class Share(NamedTuple):
         return max(0.0, middle - half), min(1.0, middle + half)
 
 
-class Turn(NamedTuple):
+class TurningPoint(NamedTuple):
     """Where the share rises: between the moments before the cycles `after` and `before`, in which these messages and
     events are. `after` None: it has been so since power-up."""
 
@@ -72,10 +72,10 @@ class Doomed:
     """`curve`: in order of time. `likely`: from there on half of the futures fail, `certain`: all that were tried;
     None: they never do before it is found. `way`: of an expectation, how it fails."""
 
-    failure: Failure
+    failure: WayToFail
     curve: tuple[Share, ...]
-    likely: Turn | None
-    certain: Turn | None
+    likely: TurningPoint | None
+    certain: TurningPoint | None
     way: str
 
     @property
@@ -94,7 +94,7 @@ class Doomed:
 def doomed(
     past: Past,
     recording: Recording,
-    failure: Failure,
+    failure: WayToFail,
     *,
     tries: int = TRIES,
     jobs: int = 1,
@@ -119,7 +119,7 @@ class _Search:
         self,
         past: Past,
         recording: Recording,
-        failure: Failure,
+        failure: WayToFail,
         way: str,
         tries: int,
         jobs: int,
@@ -160,7 +160,7 @@ class _Search:
             raise DebugError(f"futures of cycle {cycle}: {why}")
         self._shares[cycle] = Share(cycle, before.failed + failed, before.tries + tries)
 
-    def turn(self, level: float) -> Turn | None:
+    def turn(self, level: float) -> TurningPoint | None:
         """From where on the share is never below a level."""
         while True:
             high = list(takewhile(lambda share: share.failed >= level * share.tries, reversed(self.curve)))
@@ -168,7 +168,7 @@ class _Search:
                 return None
             before = high[-1].cycle
             if len(high) == len(self._shares):
-                return Turn(None, before)
+                return TurningPoint(None, before)
             after = self.curve[-len(high) - 1].cycle
             middle = self._middle(after, before)
             full = len(self._shares) >= MOST_MOMENTS
@@ -177,7 +177,7 @@ class _Search:
             elif self._shares[before].tries == self._tries and not full:
                 self.look(before)  # what the answer rests on is tried twice
             else:
-                return Turn(after, before, self._items(after, before))
+                return TurningPoint(after, before, self._items(after, before))
 
     def _middle(self, after: int, before: int) -> int | None:
         """A cycle between two in which something was recorded; None: there is none."""

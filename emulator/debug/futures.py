@@ -12,7 +12,7 @@ from ringhil.emulator.scenario import Expectation, When
 _LASTS = re.compile(r" \[(lasts|passes)\]$")
 
 
-class Failure(NamedTuple):
+class WayToFail(NamedTuple):
     """A way to fail. `at`: the cycle in which it was found, None: at the end. `sort`: without whether it lasts, "" for
     any. Of an item of `expect` its number `item`, from 0: there the `sort` isn't all, see `fails`."""
 
@@ -22,19 +22,19 @@ class Failure(NamedTuple):
     item: int | None = None
 
 
-def failures(outcome: Mapping[str, Any]) -> list[Failure]:
+def failures(outcome: Mapping[str, Any]) -> list[WayToFail]:
     """Of a recorded run: invariants that it has broken, as recorded, then items of `expect`."""
     broken = [each for each in outcome.get("violations") or () if isinstance(each, dict)]
     failed = [each for each in outcome.get("expect") or () if isinstance(each, dict) and not each.get("ok")]
-    found = [Failure(f"{each.get('invariant')}: {each.get('text')}", _cycle(each), _kind(each)) for each in broken]
-    return found + [
-        Failure(f"expected {each.get('expected')}; found {each.get('found')}", _cycle(each), _kind(each), each["index"])
-        for each in failed
-        if isinstance(each.get("index"), int)
-    ]
+    found = [WayToFail(f"{each.get('invariant')}: {each.get('text')}", _cycle(each), _kind(each)) for each in broken]
+    for each in failed:
+        if isinstance(item := each.get("index"), int):
+            text = f"expected {each.get('expected')}; found {each.get('found')}"
+            found.append(WayToFail(text, _cycle(each), _kind(each), item))
+    return found
 
 
-def at_all(ways: Sequence[Failure]) -> Failure | None:
+def at_all(ways: Sequence[WayToFail]) -> WayToFail | None:
     """Not to fail is not to break an invariant, whichever; where none was broken, it is the first of `expect`."""
     broken = [way for way in ways if way.item is None]
     first = min(broken, key=lambda way: sys.maxsize if way.at is None else way.at, default=None)
@@ -50,7 +50,7 @@ def _kind(found: Mapping[str, Any]) -> str:
     return _LASTS.sub("", str(found.get("sort")))
 
 
-def fails(run: Run, play_to: Callable[[int | None], None], failure: Failure, rng: Random | None, way: str) -> str:
+def fails(run: Run, play_to: Callable[[int | None], None], failure: WayToFail, rng: Random | None, way: str) -> str:
     """Play on to the end, with chance drawn from `rng` (None: as it was recorded): how it fails in this way, "" when it
     doesn't. `way`: of an expectation, "" for any: where the CPU is wrong the design has failed; where it is right the
     file has, which isn't the same failure. `play_to` brings what came from outside."""

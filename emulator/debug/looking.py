@@ -9,7 +9,7 @@ from typing import Any
 from ringhil.emulator.debug.chained import Chained
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.editing import Sources
-from ringhil.emulator.debug.futures import Failure, fails
+from ringhil.emulator.debug.futures import WayToFail, fails
 from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.items import gpus_there
 from ringhil.emulator.debug.memory import WatchedMemory, plain
@@ -116,7 +116,7 @@ class SteppedRun:
         self._memory.look()
         return self._memory.changed
 
-    def _fails(self, failure: Failure, seed: str | None, way: str) -> str:
+    def _fails(self, failure: WayToFail, seed: str | None, way: str) -> str:
         """See `futures.fails`."""
         acts = self._acts
         if acts is not None:

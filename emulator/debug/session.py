@@ -359,6 +359,8 @@ class DebugSession:
         """Since when the run was to fail, by `tries` futures of each moment that is tried, `jobs` at a time. `number`:
         to fail in this way, as `failures` has them, and then the items of `expect` that failed. It goes to where that
         became likely. Raises DebugError."""
+        if not self.recording.complete:
+            raise DebugError("the recording breaks off: it doesn't say how the run ended")
         ways = failures(self.recording.outcome or {})
         failure = at_all(ways)
         if failure is None:
