@@ -373,8 +373,9 @@ class DebugSession:
         try:
             found = doomed(self.past, self.recording, failure, tries=tries, jobs=jobs, progress=progress)
         except KeyboardInterrupt:  # a process may be about to answer: nobody must take that for another answer
-            self.past.close()
-            self._past = None
+            if self._past is not None:
+                self._past.close()
+                self._past = None
             raise
         turn = found.likely or found.certain
         self.here = self.here if turn is None else turn.main or self.here

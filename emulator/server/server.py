@@ -298,8 +298,9 @@ class LiveServer:
             if draw is not None:
                 draw(jitter)
         self.engine.draw_errors(rng.randint)
-        later = redrawn(self.timeline, now, self.scenario.server.settings.census_period, rng)
-        self.timeline = tuple(event for event in self.timeline if event.at < now)
+        planned = self.planned
+        later = redrawn(planned, now, self.scenario.server.settings.census_period, rng)
+        self.timeline = tuple(event for event in self.timeline if event.at < now or event not in planned)
         self.strike(later)
 
     @property
