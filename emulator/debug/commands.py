@@ -258,7 +258,7 @@ def in_words(document: Document) -> str:
     if "branch" in document:
         found.append(f"  {document['branch']}: verdict {document['verdict']}")
     if "doomed" in document:
-        found += _doomed(document["doomed"])
+        found += [f"  {text}" for text in lost_since(document["doomed"])]
     if document.get("failures") == []:
         found.append("  no failure")
     found += [
@@ -288,14 +288,14 @@ def shown_register(name: str, value: int) -> str:
     return f"{value}{': ' if bits else ''}{' '.join(bits)}"
 
 
-def _doomed(doom: Document) -> Iterator[str]:
-    yield f"  {doom['failure']}"
-    yield "  moment before cycle  futures that fail so"
+def lost_since(doom: Document) -> Iterator[str]:
+    """The document of `doomed` in lines."""
+    yield doom["failure"]
+    yield "moment before cycle  futures that fail so"
     for each in doom["curve"]:
         share = f"{each['failed']} of {each['tries']}"
-        yield f"  {each['cycle']:>19}  {share:<9} {100 * each['low']:3.0f} to {100 * each['high']:3.0f} %"
-    for text in turns(doom):
-        yield f"  {text}"
+        yield f"{each['cycle']:>19}  {share:<9} {100 * each['low']:3.0f} to {100 * each['high']:3.0f} %"
+    yield from turns(doom)
 
 
 def turns(doom: Document) -> Iterator[str]:

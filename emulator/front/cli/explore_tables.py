@@ -9,7 +9,6 @@ from rich.table import Table
 
 from ringhil.emulator.campaign.explore.document import INCOMPLETE
 from ringhil.emulator.campaign.explore.summary import rate_bound
-from ringhil.emulator.debug.commands import turns
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
 
@@ -55,6 +54,8 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
         if case["recording"]:
             console.print(f"  recorded: ringhil step {escape(case['recording'])}", soft_wrap=True)
         if case["doomed"]:
+            from ringhil.emulator.debug.commands import turns  # loads all that stepping needs
+
             for text in turns(case["doomed"]):
                 console.print(f"  {escape(text)}", soft_wrap=True)
         if case["smallest"]:
