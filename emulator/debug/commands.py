@@ -300,7 +300,7 @@ def lost_since(doom: Document) -> Iterator[str]:
 
 def turns(doom: Document) -> Iterator[str]:
     """Since when a run was likely to fail, and certain: of the document of `doomed`, a line each."""
-    for word, most in (("likely", "half of the futures fail"), ("certain", "all of them fail")):
+    for word, most in (("likely", "halfway to certain"), ("certain", "all futures fail")):
         turn = doom[word]
         if turn is None:
             yield f"{word}: not before it was found ({most})"

@@ -69,8 +69,8 @@ class TurningPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Doomed:
-    """`curve`: in order of time. `likely`: from there on half of the futures fail, `certain`: all that were tried;
-    None: they never do before it is found. `way`: of an expectation, how it fails."""
+    """`curve`: in order of time. `likely`: from there on the share is halfway or more from what it was at power-up to
+    one, `certain`: it is one; None: it never is before the failure is found. `way`: of an expectation, how it fails."""
 
     failure: WayToFail
     curve: tuple[Share, ...]
@@ -110,7 +110,9 @@ def doomed(
     search = _Search(past, recording, failure, way, tries, jobs, progress)
     for step in range(SPREAD):
         search.look(past.cycle * step // (SPREAD - 1))
-    likely, certain = search.turn(0.5), search.turn(1.0)
+    # What may still come dooms some futures of a run with which nothing is wrong yet.
+    first = search.curve[0]
+    likely, certain = search.turn((1 + first.failed / first.tries) / 2), search.turn(1.0)
     return Doomed(failure, search.curve, likely, certain, way)
 
 

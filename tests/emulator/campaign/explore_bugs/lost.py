@@ -19,19 +19,22 @@ _AFTER = ("{at: 15000, fault: slow, gpu: a.2}", "{at: 19000, clear: slow, gpu: a
 
 @dataclass(frozen=True)
 class Lost:
-    """A run with a `bug`. `cause`: the event by which it is lost, at cycle `at`; `ends`: another one, after it."""
+    """A run with a `bug`. `cause`: the event by which it is lost, at cycle `at`; `ends`: another one, after it. `alone`:
+    the others would do harm."""
 
     bug: str
     at: int
     cause: str
     ends: str = ""
     until: int | None = 24000
+    alone: bool = False
 
     @property
     def scenario(self) -> str:
         """As a file."""
         server = next(SERVERS[bug.server] for bug in BUGS if bug.name == self.bug)
-        events = [*_BEFORE, f"{{at: {self.at}, {self.cause}}}", *([f"{{{self.ends}}}"] if self.ends else []), *_AFTER]
+        before, after = ((), ()) if self.alone else (_BEFORE, _AFTER)
+        events = [*before, f"{{at: {self.at}, {self.cause}}}", *([f"{{{self.ends}}}"] if self.ends else []), *after]
         until = "" if self.until is None else f"until: {self.until}\n"
         return f"{server}timeline: [{', '.join(events)}]\n{until}"
 
@@ -43,7 +46,13 @@ LOST = (
     Lost("records are not checked", 9000, "fault: skip_count, gpu: a.3"),
     Lost("the link of a slow hop is named from the wrong end", 9000, "fault: link_delay, link: a.3-a.4"),
     Lost("the sides of a break are swapped", 9000, "fault: link_cut, link: a.3-a.4"),
-    Lost("the rest of a range of work is forgotten when shares change", 7000, "fault: dead, gpu: a.3", until=None),
+    Lost(
+        "the rest of a range of work is forgotten when shares change",
+        7000,
+        "fault: dead, gpu: a.3",
+        until=None,
+        alone=True,
+    ),
     Lost("the watchdog waits 256 times too long", 9000, "fault: hang, gpu: a.3"),
     Lost("the guardian mutes no GPU", 9000, "fault: babble, gpu: a.3"),
     Lost(
