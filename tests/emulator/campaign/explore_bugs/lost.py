@@ -19,8 +19,8 @@ _AFTER = ("{at: 15000, fault: slow, gpu: a.2}", "{at: 19000, clear: slow, gpu: a
 
 @dataclass(frozen=True)
 class Lost:
-    """A run with a `bug`. `cause`: the event by which it is lost, at cycle `at`; `ends`: another one, after it. `alone`:
-    the others would do harm."""
+    """A run with a `bug`. `cause`: the event by which it is lost, at cycle `at`; `ends`: another one, after it.
+    `alone`: the others would do harm."""
 
     bug: str
     at: int
