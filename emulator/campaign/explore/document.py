@@ -115,4 +115,4 @@ def _failing_json(row: Row, written: Failing | None) -> dict[str, Any]:
         recording = None if written.recording is None else str(written.recording)
         files = {"file": str(written.file), "replay": written.command, "shrunk": shrunk, "recording": recording}
         files["smallest"] = written.smallest
-    return {**row_json(row), **files}
+    return {**row_json(row), **files, "doomed": None if written is None else written.doomed}
