@@ -1,0 +1,33 @@
+// Time goes on while it plays: `speed` cycles of the server a second.
+import { effect } from "@preact/signals";
+import { cycle, goCycle, lastCycle, pause, playing, speed } from "./state";
+
+const ASKED = 80; // ms between two questions for the picture
+const LONGEST = 100; // ms that a frame of the page counts: a page that was hidden doesn't jump
+
+export function runClock(): void {
+  effect(() => {
+    if (!playing.value) return;
+    let before = performance.now();
+    let asked = 0;
+    let going = true;
+    function tick(now: number): void {
+      if (!going) return;
+      const next = cycle.peek() + (Math.min(LONGEST, Math.max(0, now - before)) / 1000) * speed.peek();
+      before = now;
+      if (next >= lastCycle.peek()) {
+        goCycle(lastCycle.peek());
+        pause();
+        return;
+      }
+      cycle.value = next;
+      if (now - asked > ASKED) {
+        asked = now;
+        goCycle(next);
+      }
+      requestAnimationFrame(tick);
+    }
+    requestAnimationFrame(tick);
+    return () => void (going = false);
+  });
+}
