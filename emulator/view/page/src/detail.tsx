@@ -71,11 +71,39 @@ export function Fields({ of }: { of: Record<string, unknown> }) {
         {Object.entries(of).map(([name, value]) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td>{typeof value === "object" && value !== null && !Array.isArray(value) ? <Fields of={value as Record<string, unknown>} /> : text(value)}</td>
+            <td><Value of={value} name={name} /></td>
           </tr>
         ))}
       </tbody>
     </table>
+  );
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function Value({ of, name }: { of: unknown; name: string }) {
+  if (isObject(of)) return Object.keys(of).length ? <Fields of={of} /> : <>–</>;
+  if (Array.isArray(of) && of.length && of.every(isObject)) return <Records of={of} name={name} />;
+  return <>{text(of)}</>;
+}
+
+/** Records of the same kind: a row for each. */
+function Records({ of, name }: { of: Record<string, unknown>[]; name: string }) {
+  const columns = [...new Set(of.flatMap((record) => Object.keys(record)))];
+  return (
+    <div class="records" role="region" aria-label={name} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>{columns.map((column) => <th key={column} scope="col">{column}</th>)}</tr>
+        </thead>
+        <tbody>
+          {of.map((record, place) => (
+            <tr key={place}>{columns.map((column) => <td key={column}>{text(record[column])}</td>)}</tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -15,7 +15,7 @@ const grown = signal(0);
 async function load(page: number): Promise<void> {
   pages.set(page, null);
   try {
-    const found = await s.source.value.rows(page * PAGE, PAGE);
+    const found = await s.source.value.rows(page * PAGE + 1, PAGE);
     const partial = (page + 1) * PAGE > found.last; // the last page may grow
     pages.set(page, found.rows);
     if (partial && s.about.value?.live) setTimeout(() => pages.delete(page), 400);
@@ -31,7 +31,7 @@ async function load(page: number): Promise<void> {
 }
 
 function line(number: number): RowLine | undefined {
-  const page = Math.floor(number / PAGE);
+  const page = Math.floor((number - 1) / PAGE);
   const found = pages.get(page);
   if (found === undefined) void load(page);
   return found?.find((row) => row.number === number);

@@ -8,6 +8,7 @@ import * as s from "./state";
 import { theme } from "./theme";
 
 const LANE = 6; // how far outside of the ring frames run clockwise, and inside counter-clockwise
+const NARROW = 560; // pixels: two cards stand one above the other
 const FASTEST = 5_000; // cycles a second at which frames can still be followed
 
 const tip = signal<{ x: number; y: number; text: string } | null>(null);
@@ -54,6 +55,7 @@ export function Rings() {
       ),
     }));
     let [best, most] = [drawing(plans, 1), 0];
+    if (size.width < NARROW && plans.length < 3) return best;
     for (let columns = 1; columns <= plans.length; columns++) {
       const one = drawing(plans, columns);
       const scale = Math.min(size.width / one.width, size.height / one.height);
@@ -100,7 +102,8 @@ export function Rings() {
   }
 
   return (
-    <div class="rings" ref={box} onClickCapture={click} onMouseMove={move} onMouseLeave={() => (tip.value = null)}>
+    <div class="rings" ref={box} style={{ "--tall": plan ? plan.height / plan.width : 1 }}
+      onClickCapture={click} onMouseMove={move} onMouseLeave={() => (tip.value = null)}>
       {plan && <Still plan={plan} />}
       <canvas ref={canvas} aria-hidden="true" data-testid="frames" />
       {tip.value && (
@@ -256,7 +259,12 @@ function Gpu({ gpu, place, ring, at, picture, here, outside }: GpuProps) {
           {short}
         </text>
       )}
-      {(picture?.faults.length || picture?.failed) && <Cross at={at} size={r * 0.9} />}
+      {(picture?.faults.length || picture?.failed) && (
+        <>
+          <circle class="badge" cx={at.x + r} cy={at.y - r} r={r * 0.55} />
+          <Cross at={{ x: at.x + r, y: at.y - r }} size={r * 0.26} />
+        </>
+      )}
       {tag.length > 0 && (
         <text class="tag" x={label.x} y={label.y + 4} font-size={11} text-anchor={anchor}>
           {tag.join(" ")}
