@@ -4,9 +4,11 @@ Cycles count from power-up, rows from 1: messages and events of the recording, n
 Nothing here is markup: texts are shown as they are.
 """
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from ringhil.emulator.documents import Document
 
@@ -311,3 +313,21 @@ class Embedded(Document):
     passes: list[Passes]
     pictures: list[Picture]
     marks: Marks
+
+
+class _Untitled(GenerateJsonSchema):
+    """Of types alone: no name for each field."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def schema() -> dict[str, Any]:
+    """Of all answers, as JSON Schema; `make page` makes the page's types of it."""
+    answers = [model for model in Document.__subclasses__() if model.__module__ == __name__]
+    _, found = models_json_schema([(model, "serialization") for model in answers], schema_generator=_Untitled)
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(schema()))

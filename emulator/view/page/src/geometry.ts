@@ -29,25 +29,30 @@ export interface Drawing {
 }
 
 const CELL = 400;
-const TOP = 70; // above the rings, where several share a CPU
+const GAP = 90; // for the CPU: between two cards, or above more of them
 
 export function drawing(plans: readonly RingPlan[], columns: number): Drawing {
-  const alone = plans.length === 1;
+  const [alone, two] = [plans.length === 1, plans.length === 2];
   const across = Math.max(1, Math.min(columns, plans.length));
   const rows = Math.ceil(plans.length / across);
-  const top = alone ? 0 : TOP;
-  const [width, height] = [across * CELL, top + rows * CELL];
-  const cpu = alone ? { x: CELL / 2, y: CELL / 2 - 46 } : { x: width / 2, y: 34 };
-  const centres = plans.map((_, place) => ({
-    x: (place % across) * CELL + CELL / 2,
-    y: top + Math.floor(place / across) * CELL + CELL / 2,
-  }));
+  const width = across * CELL + (two && across === 2 ? GAP : 0);
+  const height = rows * CELL + (alone || (two && across === 2) ? 0 : GAP);
+  const cpu = alone
+    ? { x: CELL / 2, y: CELL / 2 - 46 }
+    : { x: width / 2, y: two ? height / 2 : GAP / 2 };
+  const centres = plans.map((_, place) => {
+    const [column, row] = [place % across, Math.floor(place / across)];
+    return {
+      x: column * (CELL + (two ? GAP : 0)) + CELL / 2,
+      y: row * (CELL + (two ? GAP : 0)) + CELL / 2 + (alone || two ? 0 : GAP),
+    };
+  });
   const cardOf = new Map(plans.flatMap((plan, place) => plan.gpus.map((gpu) => [gpu, place] as const)));
   const at = new Map<string, Point>();
   const rings = plans.map((plan, place): Ring => {
     const centre = centres[place]!;
     const count = plan.gpus.length;
-    const radius = CELL / 2 - 46;
+    const radius = CELL / 2 - (alone ? 46 : 34);
     const size = Math.min(17, Math.max(4.5, (Math.PI * radius) / Math.max(count, 3) / 1.55));
     const towards = new Map<number, Point>();
     for (const gpu of plan.host) towards.set(plan.gpus.indexOf(gpu), cpu);
@@ -66,14 +71,14 @@ export function drawing(plans: readonly RingPlan[], columns: number): Drawing {
 
 /** By how many places a ring is turned so that GPUs with links look to where these lead. */
 function bestTurn(count: number, centre: Point, towards: ReadonlyMap<number, Point>): number {
-  let [best, most] = [0, -Infinity];
+  let [best, least] = [0, Infinity];
   for (let turn = 0; turn < count; turn++) {
     let sum = 0;
     for (const [number, point] of towards) {
       const angle = -Math.PI / 2 + ((number + turn) * 2 * Math.PI) / count;
-      sum += Math.cos(angle - Math.atan2(point.y - centre.y, point.x - centre.x));
+      sum += (1 - Math.cos(angle - Math.atan2(point.y - centre.y, point.x - centre.x))) ** 2;
     }
-    if (sum > most + 1e-9) [best, most] = [turn, sum];
+    if (sum < least - 1e-9) [best, least] = [turn, sum];
   }
   return best;
 }

@@ -86,11 +86,11 @@ export function List() {
     <div class="list" ref={box} role="listbox" tabIndex={0} aria-label="Messages and events" data-keys="list"
       aria-activedescendant={active ? `row-${chosen}` : undefined}
       onScroll={(event) => setView({ ...view, top: event.currentTarget.scrollTop })}>
-      <div role="presentation" style={{ height: tall }} />
+      <div role="presentation" style={{ height: `${tall}px` }} />
       {lines.map(({ number, row }, place) => (
         <div key={number} id={`row-${number}`} role="option" aria-selected={number === chosen} aria-posinset={number}
           aria-setsize={count} class={`row ${row?.bad ? "bad" : ""} ${row?.way === "•" ? "event" : ""}`}
-          style={{ top: offset + place * HEIGHT }}
+          style={{ top: `${offset + place * HEIGHT}px` }}
           onClick={() => {
             s.following.value = false;
             s.tab.value = "message";

@@ -3,8 +3,8 @@ import { signal } from "@preact/signals";
 import type { PassedFrame } from "./messages";
 import { about, source } from "./state";
 
-export const WINDOW = 1_000; // cycles
-const KEPT = 12; // windows
+export const WINDOW = 2_500; // cycles
+const KEPT = 8; // windows
 const LONGEST = 300; // cycles that a frame is drawn on a link
 const USUAL = 16; // where the next link is not known
 
@@ -16,6 +16,7 @@ export interface Moving {
 
 const windows = new Map<number, Moving[] | null>(); // null: asked for
 export const arrived = signal(0); // grows with each window
+export const reading = signal(false); // some are asked for
 export const missing = signal(""); // why there are none
 
 /** When each frame is on the next link: its message says so. */
@@ -34,12 +35,15 @@ function moving(frames: readonly PassedFrame[]): Moving[] {
 
 async function load(place: number): Promise<void> {
   windows.set(place, null);
+  reading.value = true;
   try {
     const found = await source.value.passes(place * WINDOW, place * WINDOW + WINDOW - 1);
     windows.set(place, moving(found.frames));
     missing.value = "";
+    reading.value = [...windows.values()].includes(null);
   } catch (error) {
     missing.value = (error as Error).message;
+    reading.value = false;
     setTimeout(() => windows.delete(place), 2_000);
     return;
   }

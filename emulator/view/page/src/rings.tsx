@@ -3,7 +3,7 @@ import { effect, signal, useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { drawing, onLink, type Drawing, type Point, type Ring } from "./geometry";
 import type { CardPicture, GpuPicture } from "./messages";
-import { arrived, at, missing, want, type Moving } from "./passes";
+import { arrived, at, missing, reading, want, type Moving } from "./passes";
 import * as s from "./state";
 import { theme } from "./theme";
 
@@ -107,7 +107,7 @@ export function Rings() {
       {plan && <Still plan={plan} />}
       <canvas ref={canvas} aria-hidden="true" data-testid="frames" />
       {tip.value && (
-        <div class="tip" style={{ left: tip.value.x, top: tip.value.y }}>
+        <div class="tip" style={{ left: `${tip.value.x}px`, top: `${tip.value.y}px` }}>
           {tip.value.text}
         </div>
       )}
@@ -375,6 +375,7 @@ export function Legend() {
         </span>
       ))}
       {quick && <span class="key">frames are shown up to {FASTEST.toLocaleString("en")} cycles a second</span>}
+      {reading.value && <span class="key" role="status">frames are read …</span>}
       {missing.value && <span class="key">no frames here: {missing.value}</span>}
     </div>
   );
