@@ -8,6 +8,8 @@ export type Tab = "message" | "gpu" | "card";
 
 export const SPEEDS = [10, 50, 200, 1_000, 5_000, 20_000, 100_000]; // cycles of the server a second
 
+const SETTLED = 200; // ms without another wish
+
 export const source = signal<Source>(null!);
 export const about = signal<m.About | null>(null);
 export const cycle = signal(0); // of the moment that is shown; has a fraction while it plays
@@ -46,6 +48,14 @@ const askPicture = latest(
       if (asked.choose) number.value = found.row;
     }),
   fail,
+);
+/** What only playing the run tells, who is bypassed say: for a moment at which the page stays. */
+const askExactly = latest(
+  (asked: number) => source.value.picture(asked, true),
+  (found) => {
+    if (!playing.value && found.cycle === Math.floor(cycle.value)) picture.value = found;
+  },
+  failDetail,
 );
 const askRow = latest(
   (asked: number) => source.value.row(asked),
@@ -184,6 +194,7 @@ export async function open(from: Source): Promise<void> {
   const first = about.value.failures.find((failure) => failure.row !== null);
   readMarks();
   effect(details);
+  effect(settle);
   if (about.value.live) {
     following.value = true;
     from.follow(grown);
@@ -193,6 +204,16 @@ export async function open(from: Source): Promise<void> {
   } else {
     goCycle(0);
   }
+}
+
+let settled = 0;
+
+/** The moment that is shown was chosen, and stays for a while. */
+function settle(): void {
+  clearTimeout(settled);
+  const at = Math.floor(cycle.value);
+  if (playing.value || following.value || !source.value.alive || about.value?.unplayable) return;
+  settled = window.setTimeout(() => askExactly(at), SETTLED);
 }
 
 /** What the chosen tab shows is asked for when the row is another one. */
