@@ -105,8 +105,8 @@ $(PAGE)/node_modules/.made: $(VENV)/.page $(PAGE)/package.json $(PAGE)/package-l
 	@touch $@
 
 # The page has its types from those of its answers: a page that asks for others isn't built.
-$(PAGE)/src/messages.ts: $(PAGE)/node_modules/.made emulator/view/messages.py
-	$(BIN)/python -m ringhil.emulator.view.messages >$(PAGE)/messages.json
+$(PAGE)/src/messages.ts: $(PAGE)/node_modules/.made emulator/view/messages.py emulator/view/schema.py
+	$(BIN)/python -m ringhil.emulator.view.schema >$(PAGE)/messages.json
 	cd $(PAGE) && PATH="$(abspath $(BIN)):$$PATH" npm --loglevel=error run --silent messages
 
 $(BUILT)/index.html: $(PAGE)/src/messages.ts $(PAGE)/index.html $(wildcard $(PAGE)/*.ts $(PAGE)/ts*.json $(PAGE)/src/*)

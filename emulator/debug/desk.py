@@ -62,14 +62,14 @@ class Desk:
     """Raises DebugError where the session can't be opened. Requests are done one after the other, each a method of
     `worker`, which is made in the process."""
 
-    def __init__(self, open_session: Open, worker: "type[Worker] | None" = None) -> None:
+    def __init__(self, open_session: Open, worker: "type[SessionWorker] | None" = None) -> None:
         context = get_context("fork")
         self._line, theirs = context.Pipe()
         self._broken = context.RawValue("Q", 0)  # the number of the request that is to be broken off
         breaks = Breaks(self._broken)
         lines = (theirs, self._line)
         self._process = context.Process(
-            target=_serve, args=(open_session, worker or Worker, *lines, breaks), daemon=True
+            target=_serve, args=(open_session, worker or SessionWorker, *lines, breaks), daemon=True
         )
         self._process.start()
         theirs.close()
@@ -173,7 +173,9 @@ class Breaks:
             self._can_be = False
 
 
-def _serve(open_session: Open, kind: "type[Worker]", line: Connection, other: Connection, breaks: Breaks) -> None:
+def _serve(
+    open_session: Open, kind: "type[SessionWorker]", line: Connection, other: Connection, breaks: Breaks
+) -> None:
     other.close()  # or it would wait for itself
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_without([line])
@@ -193,7 +195,7 @@ def _serve(open_session: Open, kind: "type[Worker]", line: Connection, other: Co
                 line.send(_done(worker, *what))
 
 
-def _done(worker: "Worker", what: str, number: int, values: tuple[Any, ...]) -> tuple[bool, Any]:
+def _done(worker: "SessionWorker", what: str, number: int, values: tuple[Any, ...]) -> tuple[bool, Any]:
     try:
         worker.seek(number)
         return True, getattr(worker, what)(*values)
@@ -205,7 +207,7 @@ def _done(worker: "Worker", what: str, number: int, values: tuple[Any, ...]) -> 
         return False, f"{type(error).__name__}: {error}"
 
 
-class Worker:
+class SessionWorker:
     """What it does, at the message or event where one is; see `Desk.ask`."""
 
     def __init__(self, session: DebugSession, breaks: Breaks) -> None:

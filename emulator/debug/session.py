@@ -353,6 +353,13 @@ class DebugSession:
         self.here = self.recording.at(cycle)
         return self.here is not None
 
+    def look_again(self) -> None:
+        """Of a run that was still recorded: whether it is over by now, and what came of it. Raises RecordingError."""
+        if not self.recording.complete and self.recording.over():
+            path = self.recording.path
+            self.recording.close()
+            self.recording = Recording(path)
+
     @property
     def failures(self) -> list[dict[str, Any]]:
         """What has broken an invariant, as the recording has it; of a run that has not ended nothing is known."""

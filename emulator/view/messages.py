@@ -4,11 +4,9 @@ Cycles count from power-up, rows from 1: messages and events of the recording, n
 Nothing here is markup: texts are shown as they are.
 """
 
-import json
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from ringhil.emulator.documents import Document
 
@@ -54,7 +52,7 @@ class FailureAbout(Document):
     row: Number | None
 
 
-class About(Document):
+class ViewAbout(Document):
     """What is shown. `source`: what was opened; `live`: it still goes on; `complete`: the recording says how it ended;
     `cut_off`: the file is shorter than it was. `rows`, `last_cycle`: as far as it has come. `cycles_per_second`: of the
     server's clock, where the file says. `kinds`, `ways`, `names`: what a condition may name. `unplayable`: why states
@@ -93,14 +91,14 @@ class RowLine(Document):
     text: str
 
 
-class Rows(Document):
+class ViewRows(Document):
     """`/api/rows?from=N&count=M`, at most 500. `last`: the number of the last row that there is."""
 
     rows: list[RowLine]
     last: Number
 
 
-class Row(Document):
+class ViewRow(Document):
     """`/api/row/N`. `fields`: decoded; `bytes`: of a message, in hexadecimal."""
 
     number: Number
@@ -122,7 +120,7 @@ class Changed(Document):
     after: str
 
 
-class Hop(Document):
+class ViewHop(Document):
     """A link that a message passed: from `gpu` by `link` to `to`, a GPU or `cpu`; what is otherwise than on the link
     before."""
 
@@ -134,11 +132,11 @@ class Hop(Document):
     bytes: str
 
 
-class Hops(Document):
+class ViewHops(Document):
     """`/api/hops/N`, in the order of time; of an event there are none."""
 
     number: Number
-    hops: list[Hop]
+    hops: list[ViewHop]
 
 
 class PassedFrame(Document):
@@ -158,7 +156,7 @@ class PassedFrame(Document):
     row: Number | None
 
 
-class Passes(Document):
+class ViewPasses(Document):
     """`/api/passes?from=C&to=D`, at most 20,000 cycles: every frame whose first flit is put on a link in `first` to
     `last`, in the order of time. `last` is less than what was asked for where there are more than 20,000."""
 
@@ -218,7 +216,7 @@ class LinkPicture(Document):
     faults: list[str]
 
 
-class Picture(Document):
+class ViewPicture(Document):
     """`/api/picture?cycle=C`: after all that happened in this cycle. `row`: the last one up to there. `until`: up to
     and with that cycle nothing of it changes but what is not known. `exact=1` plays the run, and knows all; it takes
     longer. `exact`: whether it was."""
@@ -245,7 +243,7 @@ class MarkBucket(Document):
     counts: dict[str, tuple[int, int]]
 
 
-class Marks(Document):
+class ViewMarks(Document):
     """`/api/marks?buckets=B`: the time line, up to cycle `last` or row `rows`; buckets in which nothing happened are
     left out. `more`: it isn't read to its end yet; ask again."""
 
@@ -255,14 +253,14 @@ class Marks(Document):
     buckets: list[MarkBucket]
 
 
-class Found(Document):
+class ViewFound(Document):
     """`/api/find?condition=...&from=N&back=0|1`: the next row after N for which it holds, or the one before; None:
     there is none."""
 
     row: Number | None
 
 
-class State(Document):
+class ViewState(Document):
     """`/api/state?gpu=a.3&number=N`: after the cycle of this row. `words`: of registers with named bits those that are
     set; `firmware`: what it has in its memory, None: it has failed, or has none."""
 
@@ -294,7 +292,7 @@ class Followed(Document):
     failed: str | None
 
 
-class Window(Document):
+class ViewWindow(Document):
     """Rows `first` to `last` of a page that stands alone."""
 
     first: Number
@@ -306,28 +304,10 @@ class Embedded(Document):
     `windows`: whose rows, and cycles `passes` are there, all or those around failures; `pictures`: each where something
     changes, so the one for a cycle is the last up to it; `hops` by the number of their row."""
 
-    about: About
-    windows: list[Window]
-    rows: list[Row]
-    hops: list[Hops]
-    passes: list[Passes]
-    pictures: list[Picture]
-    marks: Marks
-
-
-class _Untitled(GenerateJsonSchema):
-    """Of types alone: no name for each field."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
-
-
-def schema() -> dict[str, Any]:
-    """Of all answers, as JSON Schema; `make page` makes the page's types of it."""
-    answers = [model for model in Document.__subclasses__() if model.__module__ == __name__]
-    _, found = models_json_schema([(model, "serialization") for model in answers], schema_generator=_Untitled)
-    return found
-
-
-if __name__ == "__main__":
-    print(json.dumps(schema()))
+    about: ViewAbout
+    windows: list[ViewWindow]
+    rows: list[ViewRow]
+    hops: list[ViewHops]
+    passes: list[ViewPasses]
+    pictures: list[ViewPicture]
+    marks: ViewMarks

@@ -12,7 +12,7 @@ from ringhil.emulator.events.recorded import MEMORY_HELD, STRUCK, TURN
 from ringhil.emulator.scenario import EventAction
 from ringhil.emulator.scenario.file.faults import LENDINGS, Trait, having
 from ringhil.emulator.trace.recording import RecordedEvent, Recording
-from ringhil.emulator.view.messages import CardPicture, GpuPicture, LinkPicture, Picture
+from ringhil.emulator.view.messages import CardPicture, GpuPicture, LinkPicture, ViewPicture
 from ringhil.emulator.view.places import Wires
 
 KEPT = 256  # pictures
@@ -23,16 +23,16 @@ _PARTS = ("gpu", "link", "card", *LENDINGS)  # where an event of the timeline st
 Key = tuple[str, str]  # what, and of which GPU, card or link
 
 
-class Told:
+class ToldPicture:
     """What is so after a row. Values are never changed in place, so that a copy is a picture of its own."""
 
     def __init__(self, values: dict[Key, Any] | None = None) -> None:
         self.values: dict[Key, Any] = {} if values is None else values
         self._changed = False
 
-    def copy(self) -> "Told":
+    def copy(self) -> "ToldPicture":
         """What is so now."""
-        return Told(dict(self.values))
+        return ToldPicture(dict(self.values))
 
     def take(self, event: RecordedEvent, said: dict[str, Any], gpu: str, card: str) -> bool:
         """One more event; whether anything is otherwise now. `gpu`: where it was said, empty: by the CPU or the file;
@@ -119,7 +119,9 @@ def _all_whole(value: object) -> list[int] | None:
     return [each for each in value if type(each) is int] if isinstance(value, list) else None
 
 
-assert {TURN.lower(), MEMORY_HELD.lower(), STRUCK.lower()} <= {name[1:] for name in dir(Told)}  # no event is missed
+assert {TURN.lower(), MEMORY_HELD.lower(), STRUCK.lower()} <= {
+    name[1:] for name in dir(ToldPicture)
+}  # no event is missed
 
 
 class Pictures:
@@ -128,8 +130,8 @@ class Pictures:
     def __init__(self, recording: Recording, wires: Wires) -> None:
         self._gpus, self._wires = recording.gpus, wires
         self._cards = [card.name for card in wires.cards]
-        self._now, self.upto = Told(), 0  # up to which row
-        self._kept: list[tuple[int, Told]] = [(0, Told())]
+        self._now, self.upto = ToldPicture(), 0  # up to which row
+        self._kept: list[tuple[int, ToldPicture]] = [(0, ToldPicture())]
         self._apart = _STEP
 
     def read(self, recording: Recording, last: int) -> bool:
@@ -147,7 +149,7 @@ class Pictures:
             self._kept = self._kept[::2]
             self._apart *= 2
 
-    def take(self, recording: Recording, told: Told, event: RecordedEvent) -> bool:
+    def take(self, recording: Recording, told: ToldPicture, event: RecordedEvent) -> bool:
         """One more event into a picture; whether it is another now."""
         said = recording.said(event)
         gpu = "" if event.cell is None else self._gpus[event.cell]
@@ -155,7 +157,7 @@ class Pictures:
         card = self._cards[number] if type(number) is int and 0 <= number < len(self._cards) else ""
         return told.take(event, said, gpu, gpu.rpartition(".")[0] or card)
 
-    def picture(self, recording: Recording, cycle: int) -> Picture:
+    def picture(self, recording: Recording, cycle: int) -> ViewPicture:
         """Of a cycle up to which all was read. Raises RecordingError."""
         last = recording.at(cycle)
         row = 0 if last is None else last.number
@@ -165,7 +167,7 @@ class Pictures:
             self.take(recording, told, event)
         return self.shown(told, cycle, max(cycle, self._until(recording, told.copy(), row)), row)
 
-    def _until(self, recording: Recording, told: Told, row: int) -> int:
+    def _until(self, recording: Recording, told: ToldPicture, row: int) -> int:
         """The last cycle up to which it is known that nothing changes after a row."""
         until = 0
         for event in islice(recording.events(row + 1, max(self.upto, row)), _CHUNK):
@@ -175,12 +177,12 @@ class Pictures:
         end = next(recording.all(self.upto, self.upto), None)
         return until if end is None else max(until, end.cycle - 1)
 
-    def shown(self, told: Told, cycle: int, until: int, row: int) -> Picture:
+    def shown(self, told: ToldPicture, cycle: int, until: int, row: int) -> ViewPicture:
         """What is so as the page has it."""
         values = told.values
         links = sorted((where, found) for (what, where), found in values.items() if what == "faults" and "-" in where)
         shares = values.get(("shares", ""), [])
-        return Picture(
+        return ViewPicture(
             cycle=cycle,
             until=until,
             row=row,

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from typing import Any
 
 from ringhil.emulator.debug.commands import bits_set
-from ringhil.emulator.debug.desk import Worker
+from ringhil.emulator.debug.desk import SessionWorker
 from ringhil.emulator.debug.hops import FLIT, Passed
 from ringhil.emulator.debug.items import decoded, said
 from ringhil.emulator.debug.memory import plain
@@ -18,12 +18,12 @@ from ringhil.emulator.view.messages import (
     Changed,
     CpuPicture,
     FailureAbout,
-    Hop,
-    Hops,
     PassedFrame,
-    Passes,
-    Picture,
-    State,
+    ViewHop,
+    ViewHops,
+    ViewPasses,
+    ViewPicture,
+    ViewState,
 )
 from ringhil.emulator.view.places import Wires
 from ringhil.emulator.view.reading import failures
@@ -35,22 +35,23 @@ _MOST_LOOKED = 40_000  # rows
 _BYPASSED = StatusBit.BYPASS_CW | StatusBit.BYPASS_CCW
 
 
-class ViewWorker(Worker):
+class ViewWorker(SessionWorker):
     """What the page asks for, of a session; see `debug.desk`."""
 
     def begin(self) -> tuple[str | None, list[FailureAbout]]:
         """Why the run can't be played, if so, and what has failed in it."""
+        self.session.look_again()
         return self.session.why_not, failures(self.session)
 
-    def links(self) -> Hops:
+    def links(self) -> ViewHops:
         """The links that the message passed; of an event, none."""
         here = self.session.here
         hops = self.session.hops() if isinstance(here, RecordedMessage) else []
-        wires, found = self._wires, list[Hop]()
+        wires, found = self._wires, list[ViewHop]()
         for place, each in enumerate(hops):
             was = differences(hops[place - 1].frame, each.frame) if place else []
             found.append(
-                Hop(
+                ViewHop(
                     cycle=each.cycle,
                     gpu=each.gpu,
                     link=each.link,
@@ -59,13 +60,13 @@ class ViewWorker(Worker):
                     bytes=each.frame.hex(),
                 )
             )
-        return Hops(number=self.session.number, hops=found)
+        return ViewHops(number=self.session.number, hops=found)
 
     @property
     def _wires(self) -> Wires:
         return Wires(self.session.scenario.server)
 
-    def passes(self, first: int, last: int) -> Passes:
+    def passes(self, first: int, last: int) -> ViewPasses:
         """Every frame on every link in these cycles."""
         last = min(last, first + MOST_CYCLES - 1)
         passed = self.session.passes(first, last)
@@ -75,7 +76,7 @@ class ViewWorker(Worker):
         rows = self._rows(first, last)
         messages: dict[object, int] = {}
         wires = self._wires
-        return Passes(first=first, last=last, frames=[self._frame(each, messages, rows, wires) for each in passed])
+        return ViewPasses(first=first, last=last, frames=[self._frame(each, messages, rows, wires) for each in passed])
 
     def _frame(
         self, each: Passed, messages: dict[object, int], rows: dict[object, list[tuple[int, int]]], wires: Wires
@@ -110,7 +111,7 @@ class ViewWorker(Worker):
             found.setdefault(identity(message.frame), []).append((message.cycle, message.number))
         return found
 
-    def exact(self, picture: Picture) -> Picture:
+    def exact(self, picture: ViewPicture) -> ViewPicture:
         """What was told, put right by what there was: roles, who is bypassed, what the CPU knows."""
         registers, cards = self.session.server(picture.cycle)
         gpus = []
@@ -123,11 +124,11 @@ class ViewWorker(Worker):
         known = [told.model_copy(update={"cpu": _cpu(told.card, cards[told.card])}) for told in picture.cards]
         return picture.model_copy(update={"exact": True, "until": picture.cycle, "gpus": gpus, "cards": known})
 
-    def state(self, gpu: str) -> State:
+    def state(self, gpu: str) -> ViewState:
         """Of a GPU."""
         session = self.session
         registers = session.registers(gpu)
-        return State(
+        return ViewState(
             gpu=gpu,
             number=session.number,
             cycle=session.cycle,

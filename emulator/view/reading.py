@@ -11,16 +11,16 @@ from ringhil.emulator.debug.shown import line
 from ringhil.emulator.events.recorded import KINDS
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
-from ringhil.emulator.view.messages import FORMAT, MOST_ROWS, About, FailureAbout, Row, RowLine, Rows
+from ringhil.emulator.view.messages import FORMAT, MOST_ROWS, FailureAbout, RowLine, ViewAbout, ViewRow, ViewRows
 from ringhil.emulator.view.places import Wires
 
 _MOST_FAILURES = 100
 
 
-def lines(recording: Recording, first: int, count: int) -> Rows:
+def lines(recording: Recording, first: int, count: int) -> ViewRows:
     """Rows from a number on, `MOST_ROWS` at most. Raises RecordingError."""
     last = first + min(count, MOST_ROWS) - 1
-    return Rows(
+    return ViewRows(
         rows=[row_line(item, recording.gpus) for item in recording.all(first, last)], last=recording.last_number
     )
 
@@ -39,29 +39,29 @@ def row_line(item: RecordedItem, gpus: list[str]) -> RowLine:
     )
 
 
-def row(recording: Recording, number: int) -> Row | None:
+def row(recording: Recording, number: int) -> ViewRow | None:
     """One, decoded; None: there is none of this number. Raises RecordingError."""
     item = next(recording.all(number, number), None)
     return None if item is None else whole_row(recording, item)
 
 
-def whole_row(recording: Recording, item: RecordedItem) -> Row:
+def whole_row(recording: Recording, item: RecordedItem) -> ViewRow:
     """Decoded."""
     if isinstance(item, RecordedMessage):
         found: dict[str, Any] = {"port": item.port, "way": WAYS[item.way], **decoded(item.frame)[1]}
     else:
         found = recording.said(item)
     frame = item.frame.hex() if isinstance(item, RecordedMessage) else None
-    return Row(**row_line(item, recording.gpus).model_dump(), fields=plain(found), bytes=frame)
+    return ViewRow(**row_line(item, recording.gpus).model_dump(), fields=plain(found), bytes=frame)
 
 
-def about(recording: Recording, wires: Wires, *, source: Any, live: bool, failures: list[FailureAbout]) -> About:
+def about(recording: Recording, wires: Wires, *, source: Any, live: bool, failures: list[FailureAbout]) -> ViewAbout:
     """What it is. `unplayable` is what the session says."""
     outcome = recording.outcome or {}
     scenario = scenario_of(recording)
     said, sharing, clock = outcome.get("failures"), scenario.sharing, recording.about.clock
     cycle = None if sharing is None else 10**9 / sharing.cycle
-    return About(
+    return ViewAbout(
         format=FORMAT,
         source=source,
         file=recording.path.name,

@@ -10,14 +10,15 @@ from ringhil.emulator.debug.desk import Desk, Unanswered
 from ringhil.emulator.debug.growing import Growing
 from ringhil.emulator.debug.replaying import scenario_of
 from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
 from ringhil.emulator.view import reading
-from ringhil.emulator.view.messages import About, FailureAbout, Followed, Marks, Picture
+from ringhil.emulator.view.messages import FailureAbout, Followed, ViewAbout, ViewMarks, ViewPicture
 from ringhil.emulator.view.pictures import Pictures
 from ringhil.emulator.view.places import Wires
 from ringhil.emulator.view.playing import ViewWorker
-from ringhil.emulator.view.timeline import TimeLine
+from ringhil.emulator.view.timeline import ViewTime
 
 _TICK = 0.2  # seconds between looks at a recording that grows
 _ALIVE = 15.0  # seconds without news, after which a browser that has vanished is found out
@@ -25,7 +26,7 @@ _PATIENCE = 0.5  # seconds that the rows of failures may take
 _MOST_WAITING = 64  # requests that have to be played or searched for
 
 
-class RefusedError(Exception):
+class ViewError(RinghilError):
     """What was asked for can't be done; it says why. `status`: of HTTP."""
 
     def __init__(self, text: str, status: int = 400) -> None:
@@ -45,7 +46,7 @@ class Shown:
         try:
             self.wires = Wires(scenario_of(self.recording).server)
             self._pictures = Pictures(self.recording, self.wires)
-            self._time = TimeLine(self.recording)
+            self._time = ViewTime(self.recording)
             self._desks = list[Desk]()
             for _ in range(2):  # a search must not keep a state waiting
                 self._desks.append(Desk(open_session, ViewWorker))
@@ -95,7 +96,7 @@ class Shown:
             self.broke_off, self.growing = self.growing.failed, None
             self._failures = None
 
-    async def about(self) -> About:
+    async def about(self) -> ViewAbout:
         """What it is. Raises RecordingError."""
         self.look()
         if self._failures is None:
@@ -117,10 +118,10 @@ class Shown:
             self._unplayable, self._failures = asked.result()
 
     async def ask(self, what: str, number: int, *values: Any, search: bool = False) -> Any:
-        """Of a process; see `ViewWorker`. Raises RefusedError."""
+        """Of a process; see `ViewWorker`. Raises ViewError."""
         desk = self._desks[0 if search else 1]
         if desk.waiting >= _MOST_WAITING:
-            raise RefusedError(f"{_MOST_WAITING} requests wait already; ask again later", 503)
+            raise ViewError(f"{_MOST_WAITING} requests wait already; ask again later", 503)
         future = asyncio.get_running_loop().create_future()
 
         def told(answer: Any) -> None:
@@ -134,11 +135,11 @@ class Shown:
             desk.forget(told)
             raise
         if isinstance(answer, Unanswered):
-            raise RefusedError(answer.why)
+            raise ViewError(answer.why)
         return answer
 
-    async def picture(self, cycle: int, exact: bool) -> Picture:
-        """Of a cycle, as far as it has come. Raises RecordingError and RefusedError."""
+    async def picture(self, cycle: int, exact: bool) -> ViewPicture:
+        """Of a cycle, as far as it has come. Raises RecordingError and ViewError."""
         there = self.recording.at(cycle)
         row = 0 if there is None else there.number
         while self._pictures.upto < row:
@@ -147,7 +148,7 @@ class Shown:
         found = self._pictures.picture(self.recording, min(cycle, self.recording.last_cycle))
         return await self.ask("exact", 0, found) if exact else found
 
-    async def marks(self, buckets: int) -> Marks:
+    async def marks(self, buckets: int) -> ViewMarks:
         """The time line, as far as it has come. Raises RecordingError."""
         return self._time.marks(self.recording, buckets, self._failures or [])
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from ringhil.emulator.debug.marks import TimeMarks, strongest
 from ringhil.emulator.trace.recording import Recording
-from ringhil.emulator.view.messages import FailureAbout, MarkBucket, Marks
+from ringhil.emulator.view.messages import FailureAbout, MarkBucket, ViewMarks
 
 _MOST_COUNTS = 50_000  # that are kept
 _STEP = 1_000  # events that are read at a time
 
 
-class TimeLine:
+class ViewTime:
     """Of a recording, as far as it has been read."""
 
     def __init__(self, recording: Recording) -> None:
@@ -38,7 +38,7 @@ class TimeLine:
             self._next = found[-1].number + 1
         return len(found) == _STEP
 
-    def marks(self, recording: Recording, buckets: int, failures: list[FailureAbout]) -> Marks:
+    def marks(self, recording: Recording, buckets: int, failures: list[FailureAbout]) -> ViewMarks:
         """So many buckets of the same width over all cycles; those in which nothing happened are left out."""
         last = recording.last_cycle
         width = max(1, -(-(last + 1) // buckets))
@@ -67,7 +67,7 @@ class TimeLine:
             if there["marks"] and not there["text"]:
                 sign = strongest(there["marks"])
                 there["text"] = next(mark.text for mark in there["marks"] if mark.sign == sign)
-        return Marks(
+        return ViewMarks(
             last=last,
             rows=recording.last_number,
             more=self.more,

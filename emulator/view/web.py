@@ -1,6 +1,7 @@
 """The page and its answers over HTTP: files of the page, and JSON as `messages` has it. It needs Starlette."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -11,8 +12,8 @@ from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.view import reading
 from ringhil.emulator.view.files import INDEX
 from ringhil.emulator.view.gate import error
-from ringhil.emulator.view.messages import MOST_BUCKETS, MOST_CYCLES, MOST_ROWS, Found
-from ringhil.emulator.view.shown import RefusedError, Shown
+from ringhil.emulator.view.messages import MOST_BUCKETS, MOST_CYCLES, MOST_ROWS, ViewFound
+from ringhil.emulator.view.shown import Shown, ViewError
 
 try:
     from starlette.applications import Starlette
@@ -26,6 +27,7 @@ except ImportError:
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+_LOOK = 0.5  # seconds
 _LARGEST = 2**62
 _DIGITS = 19
 _TEXT = 2_000  # letters
@@ -41,8 +43,8 @@ def application(shown: Shown, page: dict[str, tuple[bytes, str]]) -> "ASGIApp":
     return Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
 
 
-Answer = Callable[[Request], Awaitable[BaseModel]]
-Respond = Callable[[Request], Awaitable[Response]]
+Answer = Callable[[Request], Coroutine[Any, Any, BaseModel]]
+Respond = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def _file(content: bytes, kind: str) -> Respond:
@@ -73,9 +75,14 @@ class _Answers:
 
         async def respond(request: Request) -> Response:
             self._begin()
+            asked = asyncio.ensure_future(answer(request))
             try:
-                found = await answer(request)
-            except RefusedError as refused:
+                while not (await asyncio.wait([asked], timeout=_LOOK))[0]:
+                    if await request.is_disconnected():  # nobody waits for it any more
+                        asked.cancel()
+                        return Response(status_code=499)
+                found = asked.result()
+            except ViewError as refused:
                 return error(refused.status, str(refused))
             except RecordingError as damaged:
                 return error(500, one_line(str(damaged)))
@@ -98,7 +105,7 @@ class _Answers:
     async def row(self, request: Request) -> BaseModel:
         found = reading.row(self._shown.recording, number := _whole("row", request.path_params["number"], 1, _LARGEST))
         if found is None:
-            raise RefusedError(f"row: found {number}; there are 1 to {self._shown.recording.last_number}", 404)
+            raise ViewError(f"row: found {number}; there are 1 to {self._shown.recording.last_number}", 404)
         return found
 
     async def hops(self, request: Request) -> BaseModel:
@@ -119,7 +126,7 @@ class _Answers:
     async def find(self, request: Request) -> BaseModel:
         start, back = _number(request, "from", 0, default=0), _number(request, "back", 0, 1, 0) == 1
         condition = _text(request, "condition")
-        return Found(row=await self._shown.ask("find", start, condition, back, search=True))
+        return ViewFound(row=await self._shown.ask("find", start, condition, back, search=True))
 
     async def state(self, request: Request) -> BaseModel:
         return await self._ask("state", self._there("number", _text(request, "number")), _text(request, "gpu"))
@@ -154,14 +161,14 @@ def _number(request: Request, name: str, least: int, most: int = _LARGEST, defau
 def _whole(name: str, text: str, least: int, most: int) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or not least <= int(text) <= most:
         upto = f"to {most:,}" if most < _LARGEST else "on"
-        raise RefusedError(f"{name}: found {text[:50]!r}; allowed is a number from {least:,} {upto}")
+        raise ViewError(f"{name}: found {text[:50]!r}; allowed is a number from {least:,} {upto}")
     return int(text)
 
 
 def _text(request: Request, name: str) -> str:
     text = request.query_params.get(name, "")
     if not 0 < len(text) <= _TEXT:
-        raise RefusedError(f"{name}: found {len(text)} letters; allowed are 1 to {_TEXT}")
+        raise ViewError(f"{name}: found {len(text)} letters; allowed are 1 to {_TEXT}")
     return text
 
 

@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { MarkBucket, Marks } from "./messages";
+import type { MarkBucket, ViewMarks } from "./messages";
 import * as s from "./state";
 import { theme } from "./theme";
 
@@ -51,7 +51,7 @@ function colour(name: string): string {
 }
 
 /** Counts of each card as steps: in a bucket first the lowest, then the last one. */
-function curves(marks: Marks, cards: readonly string[], last: number): (number | null)[][] {
+function curves(marks: ViewMarks, cards: readonly string[], last: number): (number | null)[][] {
   const found: (number | null)[][] = [[], ...cards.map(() => [])];
   const now: (number | null)[] = cards.map(() => null);
   const put = (at: number) => {

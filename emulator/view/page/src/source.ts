@@ -4,15 +4,15 @@ import type * as m from "./messages";
 export interface Source {
   /** Whether states, searches by condition and a run that goes on can be asked for. */
   readonly alive: boolean;
-  about(): Promise<m.About>;
-  rows(from: number, count: number): Promise<m.Rows>;
-  row(number: number): Promise<m.Row>;
-  hops(number: number): Promise<m.Hops>;
-  passes(from: number, to: number): Promise<m.Passes>;
-  picture(cycle: number, exact: boolean): Promise<m.Picture>;
-  marks(buckets: number): Promise<m.Marks>;
-  find(condition: string, from: number, back: boolean): Promise<m.Found>;
-  state(gpu: string, number: number): Promise<m.State>;
+  about(): Promise<m.ViewAbout>;
+  rows(from: number, count: number): Promise<m.ViewRows>;
+  row(number: number): Promise<m.ViewRow>;
+  hops(number: number): Promise<m.ViewHops>;
+  passes(from: number, to: number): Promise<m.ViewPasses>;
+  picture(cycle: number, exact: boolean): Promise<m.ViewPicture>;
+  marks(buckets: number): Promise<m.ViewMarks>;
+  find(condition: string, from: number, back: boolean): Promise<m.ViewFound>;
+  state(gpu: string, number: number): Promise<m.ViewState>;
   card(name: string, number: number): Promise<m.CardState>;
   follow(take: (news: m.Followed) => void): void;
 }
@@ -35,16 +35,16 @@ export class Served implements Source {
     return found as Answer;
   }
 
-  about = () => this.ask<m.About>("about");
-  rows = (from: number, count: number) => this.ask<m.Rows>("rows", { from, count });
-  row = (number: number) => this.ask<m.Row>(`row/${number}`);
-  hops = (number: number) => this.ask<m.Hops>(`hops/${number}`);
-  passes = (from: number, to: number) => this.ask<m.Passes>("passes", { from, to });
-  picture = (cycle: number, exact: boolean) => this.ask<m.Picture>("picture", { cycle, exact: exact ? 1 : 0 });
-  marks = (buckets: number) => this.ask<m.Marks>("marks", { buckets });
+  about = () => this.ask<m.ViewAbout>("about");
+  rows = (from: number, count: number) => this.ask<m.ViewRows>("rows", { from, count });
+  row = (number: number) => this.ask<m.ViewRow>(`row/${number}`);
+  hops = (number: number) => this.ask<m.ViewHops>(`hops/${number}`);
+  passes = (from: number, to: number) => this.ask<m.ViewPasses>("passes", { from, to });
+  picture = (cycle: number, exact: boolean) => this.ask<m.ViewPicture>("picture", { cycle, exact: exact ? 1 : 0 });
+  marks = (buckets: number) => this.ask<m.ViewMarks>("marks", { buckets });
   find = (condition: string, from: number, back: boolean) =>
-    this.ask<m.Found>("find", { condition, from, back: back ? 1 : 0 });
-  state = (gpu: string, number: number) => this.ask<m.State>("state", { gpu, number });
+    this.ask<m.ViewFound>("find", { condition, from, back: back ? 1 : 0 });
+  state = (gpu: string, number: number) => this.ask<m.ViewState>("state", { gpu, number });
   card = (name: string, number: number) => this.ask<m.CardState>("card", { name, number });
 
   follow(take: (news: m.Followed) => void): void {
@@ -65,30 +65,30 @@ export class Embedded implements Source {
 
   about = async () => this.held.about;
 
-  async rows(from: number, count: number): Promise<m.Rows> {
+  async rows(from: number, count: number): Promise<m.ViewRows> {
     const start = this.place(from);
     const rows = this.held.rows.slice(start, start + count).filter((row) => row.number < from + count);
     return { rows, last: this.held.about.rows };
   }
 
-  async row(number: number): Promise<m.Row> {
+  async row(number: number): Promise<m.ViewRow> {
     const found = this.held.rows[this.place(number)];
     if (found?.number !== number) throw new Error(`Row ${number.toLocaleString("en")} is not in this file.`);
     return found;
   }
 
-  async hops(number: number): Promise<m.Hops> {
+  async hops(number: number): Promise<m.ViewHops> {
     const found = this.held.hops.find((hops) => hops.number === number);
     return found ?? { number, hops: [] };
   }
 
-  async passes(from: number, to: number): Promise<m.Passes> {
+  async passes(from: number, to: number): Promise<m.ViewPasses> {
     const found = this.held.passes.filter((passes) => passes.first <= to && passes.last >= from);
     const frames = found.flatMap((passes) => passes.frames.filter((frame) => frame.cycle >= from && frame.cycle <= to));
     return { first: from, last: to, frames };
   }
 
-  async picture(cycle: number): Promise<m.Picture> {
+  async picture(cycle: number): Promise<m.ViewPicture> {
     const found = this.held.pictures.findLast((picture) => picture.cycle <= cycle) ?? this.held.pictures[0];
     if (!found) throw new Error("This file has no pictures.");
     const row = this.held.rows.findLast((line) => line.cycle <= cycle)?.number ?? 0;
@@ -97,9 +97,9 @@ export class Embedded implements Source {
 
   marks = async () => this.held.marks;
 
-  async find(words: string, from: number, back: boolean): Promise<m.Found> {
+  async find(words: string, from: number, back: boolean): Promise<m.ViewFound> {
     const wanted = words.toLowerCase();
-    const holds = (row: m.Row) =>
+    const holds = (row: m.ViewRow) =>
       (back ? row.number < from : row.number > from) &&
       `${row.cycle} ${row.gpu} ${row.kind} ${row.text}`.toLowerCase().includes(wanted);
     const found = back ? this.held.rows.findLast(holds) : this.held.rows.find(holds);
