@@ -1,6 +1,8 @@
 // The page.
+import { useState } from "preact/hooks";
 import { Controls } from "./controls";
 import { Details } from "./detail";
+import { Dialog } from "./dialog";
 import { Help, useKeys } from "./keys";
 import { List } from "./list";
 import { Legend, Rings } from "./rings";
@@ -38,6 +40,8 @@ export function App() {
   );
 }
 
+const THEMES = { system: "Auto", light: "Light", dark: "Dark" };
+
 function Header() {
   const about = s.about.value!;
   const gpus = s.gpus.value.length;
@@ -51,8 +55,8 @@ function Header() {
         {about.cut_off && " · cut off: the file is shorter than it was"}
       </span>
       <span class="space" />
-      <button onClick={nextTheme} aria-label={`Colours: ${theme.value}`} title="Colours (t)">
-        {theme.value === "dark" ? "Dark" : theme.value === "light" ? "Light" : "Auto"}
+      <button onClick={nextTheme} aria-label={`${THEMES[theme.value]} colours`} title="Colours (t)">
+        {THEMES[theme.value]}
       </button>
       <button class="icon" aria-label="Keys (?)" title="Keys (?)" onClick={() => (s.helping.value = true)}>
         ?
@@ -61,28 +65,38 @@ function Header() {
   );
 }
 
-/** Live, or how the run ended; of one that failed each failure, as a way to it. */
+/** Live, or how the run ended; of one that failed what was wrong, with ways to it. */
 function Outcome() {
   const about = s.about.value!;
+  const [open, setOpen] = useState(false);
   if (about.live) return <span class="pill live">live</span>;
-  const failures = about.failures.filter((failure) => failure.row !== null);
-  if (failures.length) {
-    return (
-      <select class="pill bad" aria-label="Failures" value="" onChange={(event) => {
-        void s.goRow(Number(event.currentTarget.value));
-        event.currentTarget.value = "";
-      }}>
-        <option value="">{failures.length === 1 ? "1 failure" : `${failures.length} failures`}</option>
-        {failures.map((failure, place) => (
-          <option key={place} value={failure.row!}>
-            {failure.at !== null ? `${failure.at.toLocaleString("en")}: ` : ""}{failure.text}
-          </option>
-        ))}
-      </select>
-    );
-  }
   if (!about.complete) return <span class="pill bad">not complete</span>;
   if (!about.verdict) return null;
-  const good = about.verdict === "pass";
-  return <span class={`pill ${good ? "good" : "bad"}`} title={about.failed.join("\n")}>{about.verdict}</span>;
+  if (!about.failed.length && !about.failures.length) {
+    return <span class={`pill ${about.verdict === "pass" ? "good" : "bad"}`}>{about.verdict}</span>;
+  }
+  const found = new Set(about.failures.map((failure) => failure.text));
+  return (
+    <>
+      <button class="pill bad" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        {about.verdict} …
+      </button>
+      <Dialog name="What was wrong" open={open} close={() => setOpen(false)}>
+        <ul class="wrong">
+          {about.failures.map((failure, place) => (
+            <li key={place}>
+              <button disabled={failure.row === null} onClick={() => {
+                setOpen(false);
+                if (failure.row) void s.goRow(failure.row);
+              }}>
+                {failure.at !== null && <b>{failure.at.toLocaleString("en")} </b>}
+                {failure.place} {failure.text}
+              </button>
+            </li>
+          ))}
+          {about.failed.filter((text) => !found.has(text)).map((text) => <li key={text}>{text}</li>)}
+        </ul>
+      </Dialog>
+    </>
+  );
 }

@@ -22,6 +22,8 @@ export const SIGNS: readonly [string, string, string][] = [
   ["-", "--muted", "a role lost"],
 ];
 
+export const CURVES = ["var(--accent)", "var(--result)", "var(--election)", "var(--report)"];
+
 /** The cycles that are shown; null: all. */
 export const zoomed = signal<[number, number] | null>(null);
 
@@ -43,7 +45,7 @@ export function zoom(by: number): void {
 
 function colour(name: string): string {
   const probe = document.createElement("i");
-  probe.style.color = `var(${name})`;
+  probe.style.color = name;
   document.body.append(probe);
   const found = getComputedStyle(probe).color;
   probe.remove();
@@ -81,9 +83,9 @@ export function Chart() {
     const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
     let chosen = 0;
     function build(): uPlot {
-      const [text, line] = [colour("--muted"), colour("--border")];
-      const colours = ["--accent", "--result", "--election", "--report"].map(colour);
-      const signs = new Map(SIGNS.map(([sign, name]) => [sign, colour(name)]));
+      const [text, line] = [colour("var(--muted)"), colour("var(--border)")];
+      const colours = CURVES.map(colour);
+      const signs = new Map(SIGNS.map(([sign, name]) => [sign, colour(`var(${name})`)]));
       return new uPlot(
         {
           width: box.current!.clientWidth,

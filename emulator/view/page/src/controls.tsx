@@ -1,7 +1,7 @@
 // Play, go, look for: everything that moves through the run.
 import { computed } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { Chart, range, zoom, zoomed } from "./chart";
+import { Chart, CURVES, range, SIGNS, zoom, zoomed } from "./chart";
 import * as s from "./state";
 
 const ICONS = {
@@ -75,6 +75,7 @@ export function Controls() {
       </div>
       <Chart />
       <Scrubber />
+      <Signs />
     </footer>
   );
 }
@@ -84,6 +85,33 @@ function Now() {
     <span class="now" data-testid="now">
       <b>{whole.value.toLocaleString("en")}</b> <span class="muted">/ {s.lastCycle.value.toLocaleString("en")}</span>
     </span>
+  );
+}
+
+const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
+
+/** What the curves and letters of the time line mean. */
+function Signs() {
+  const cards = s.about.value!.cards;
+  return (
+    <div class="legend times wide">
+      <span class="key">
+        GPUs counted on card
+        {cards.slice(0, 8).map((card, place) => (
+          <span class="key" key={card.name}>
+            <svg viewBox="0 0 22 8" aria-hidden="true">
+              <path d="M0 4h22" stroke={CURVES[place % 4]} stroke-width="2" stroke-dasharray={DASHES[place % 4]} />
+            </svg>
+            {card.name}
+          </span>
+        ))}
+      </span>
+      {SIGNS.map(([sign, colour, text]) => (
+        <span class="key" key={sign}>
+          <b style={{ color: `var(${colour})` }}>{sign}</b> {text}
+        </span>
+      ))}
+    </div>
   );
 }
 

@@ -1,7 +1,8 @@
 // The keyboard: the keys of `ringhil step`, and the page that lists them.
-import { useEffect, useRef } from "preact/hooks";
-import { SIGNS, zoom } from "./chart";
+import { useEffect } from "preact/hooks";
+import { zoom } from "./chart";
 import { searchBox } from "./controls";
+import { Dialog } from "./dialog";
 import * as s from "./state";
 import { nextTheme } from "./theme";
 
@@ -38,7 +39,7 @@ const NAMES: Record<string, string> = {
 
 /** Keys mean this wherever no control takes them itself. */
 function pressed(event: KeyboardEvent): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || s.helping.value) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const at = event.target as HTMLElement;
   if (event.key === "Escape") {
     s.notice.value = "";
@@ -62,44 +63,23 @@ export function useKeys(): void {
 }
 
 export function Help() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const open = s.helping.value;
-  useEffect(() => {
-    if (open) dialog.current!.showModal();
-    else dialog.current!.close();
-  }, [open]);
   return (
-    <dialog ref={dialog} aria-labelledby="help" onClose={() => (s.helping.value = false)}
-      onClick={(event) => event.target === dialog.current && dialog.current!.close()}>
-      {open && (
-        <>
-          <h2 id="help">Keys</h2>
-          <table class="fields">
-            <tbody>
-              {KEYS.map(([keys, text]) => (
-                <tr key={text}>
-                  <th scope="row">
-                    {keys.map((key) => (
-                      <span key={key}><kbd>{NAMES[key] ?? key}</kbd> </span>
-                    ))}
-                  </th>
-                  <td class="plain">{text}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          <h2>Time line</h2>
-          <p class="muted">
-            A line for the count of each card. A press goes there, a drag looks closer.{" "}
-            {SIGNS.map(([sign, , text]) => (
-              <span key={sign}><kbd>{sign}</kbd> {text} </span>
-            ))}
-          </p>
-          <form method="dialog">
-            <button class="main">Close</button>
-          </form>
-        </>
-      )}
-    </dialog>
+    <Dialog name="Keys" open={s.helping.value} close={() => (s.helping.value = false)}>
+      <table class="fields">
+        <tbody>
+          {KEYS.map(([keys, text]) => (
+            <tr key={text}>
+              <th scope="row">
+                {keys.map((key) => (
+                  <span key={key}><kbd>{NAMES[key] ?? key}</kbd> </span>
+                ))}
+              </th>
+              <td class="plain">{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="muted">In the list arrows move, too. On the time line a press goes there, and a drag looks closer.</p>
+    </Dialog>
   );
 }

@@ -131,7 +131,8 @@ function Still({ plan }: { plan: Drawing }) {
   const alone = plan.rings.length === 1;
   const holders = new Set(picture?.gpus.filter((one) => one.roles.includes("boundary")).map((one) => one.gpu));
   return (
-    <svg viewBox={`0 0 ${plan.width} ${plan.height}`} role="group" aria-label="Cards, GPUs and links">
+    <svg viewBox={`0 0 ${plan.width} ${plan.height}`} role="group" aria-label="Cards, GPUs and links"
+      data-exact={picture?.exact ? picture.cycle : undefined}>
       {about.crossings.map(({ one, other }) => {
         const broken = faults.get(`${one}-${other}`)?.length || faults.get(`${other}-${one}`)?.length;
         const held = holders.has(one) || holders.has(other);
@@ -187,9 +188,10 @@ function Cross({ at, size, title }: { at: Point; size: number; title?: string })
 /** What is known of a card, in the middle of its ring. */
 function Middle({ ring, card, down }: { ring: Ring; card: CardPicture | undefined; down: number }) {
   const y = ring.centre.y + down;
+  const count = card?.cpu?.count ?? card?.count ?? null;
   const facts = card
     ? [
-        card.count === null ? "not counted yet" : `${card.count} of ${ring.gpus.length} GPUs counted`,
+        count === null ? "not counted yet" : `${count} of ${ring.gpus.length} GPUs counted`,
         ...(card.entry === null ? ["no entry GPU"] : [`entry ${card.entry}, epoch ${card.epoch}`]),
         ...(card.share === null ? [] : [`${card.share.toLocaleString("en")} units of work`]),
       ]
@@ -241,8 +243,8 @@ function Gpu({ gpu, place, ring, at, picture, here, outside }: GpuProps) {
   const anchor = Math.abs(away.x) < 0.3 ? "middle" : away.x * side > 0 ? "start" : "end";
   const tag = [...(small && (said.length || place % every === 0) ? [short] : []), ...said, ...(turn ? [turn] : [])];
   return (
-    <g class={styles.filter(Boolean).join(" ")} role="button" tabIndex={chosen ? 0 : -1} data-gpu={gpu}
-      aria-label={[`GPU ${gpu}`, ...said, turn].filter(Boolean).join(", ")} aria-pressed={chosen}
+    <g class={styles.filter(Boolean).join(" ")} role="button" tabindex={chosen ? 0 : -1} data-gpu={gpu}
+      aria-label={[`GPU ${gpu}`, ...said, turn].filter(Boolean).join(" ")} aria-pressed={chosen}
       onClick={() => s.chooseGpu(gpu)}
       onKeyDown={(event) => {
         if (event.key === "Enter" || event.key === " ") {
@@ -255,10 +257,10 @@ function Gpu({ gpu, place, ring, at, picture, here, outside }: GpuProps) {
       <rect class="ringed" x={at.x - r - 3} y={at.y - r - 3} width={2 * r + 6} height={2 * r + 6} rx={r * 0.55} />
       <rect class="box" x={at.x - r} y={at.y - r} width={2 * r} height={2 * r} rx={r * 0.4} />
       {!small && (
-        <text x={at.x} y={at.y + r * 0.32} font-size={Math.min(14, r * 0.9)} text-anchor="middle">
+        <text aria-hidden="true" x={at.x} y={at.y + r * 0.32} font-size={Math.min(14, r * 0.9)} text-anchor="middle">
           {short}
         </text>
-      )}
+      )}{" "}
       {(picture?.faults.length || picture?.failed) && (
         <>
           <circle class="badge" cx={at.x + r} cy={at.y - r} r={r * 0.55} />
@@ -266,7 +268,7 @@ function Gpu({ gpu, place, ring, at, picture, here, outside }: GpuProps) {
         </>
       )}
       {tag.length > 0 && (
-        <text class="tag" x={label.x} y={label.y + 4} font-size={11} text-anchor={anchor}>
+        <text class="tag" aria-hidden="true" x={label.x} y={label.y + 4} font-size={11} text-anchor={anchor}>
           {tag.join(" ")}
         </text>
       )}
@@ -359,6 +361,7 @@ const PLACES = ["entry", "boundary", "bypassed", "fault", "lent"];
 
 /** What colours mean; a press of a kind hides its frames. */
 export function Legend() {
+  const why = s.about.value!.unplayable ?? missing.value;
   const quick = s.playing.value && s.speed.value > FASTEST;
   return (
     <div class="legend" role="group" aria-label="Frames that are shown">
@@ -376,7 +379,7 @@ export function Legend() {
       ))}
       {quick && <span class="key">frames are shown up to {FASTEST.toLocaleString("en")} cycles a second</span>}
       {reading.value && <span class="key" role="status">frames are read …</span>}
-      {missing.value && <span class="key">no frames here: {missing.value}</span>}
+      {why && <span class="key">no frames here: {why}</span>}
     </div>
   );
 }
