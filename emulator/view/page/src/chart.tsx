@@ -80,6 +80,7 @@ export function Chart() {
     const names = cards.map((card) => card.name);
     const most = Math.max(...cards.map((card) => card.gpus.length));
     let buckets: MarkBucket[] = [];
+    let least = 0; // of all counts
     const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
     let chosen = 0;
     function build(): uPlot {
@@ -95,13 +96,13 @@ export function Chart() {
           cursor: { drag: { x: true, y: false, setScale: false }, y: false, points: { show: false } },
           scales: {
             x: { time: false, range: () => range() },
-            y: { range: () => [0, most * 1.08] },
+            y: { range: () => [least, most + (most - least) * 0.1] },
           },
           axes: [
             { stroke: text, grid: { show: false }, ticks: { stroke: line, size: 4 }, size: 22, gap: 2, font: "11px system-ui",
               values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) },
             { stroke: text, grid: { stroke: line, width: 1 }, ticks: { show: false }, size: LEFT, gap: 4, font: "11px system-ui",
-              splits: () => (most > 1 ? [0, Math.round(most / 2), most] : [0, 1]) },
+              splits: () => [...new Set([least, Math.round((least + most) / 2), most])] },
           ],
           series: [
             {},
@@ -183,6 +184,8 @@ export function Chart() {
     const fill = () => {
       if (!s.marks.peek()) return;
       buckets = s.marks.peek()!.buckets;
+      const counted = buckets.flatMap((bucket) => Object.values(bucket.counts).map((pair) => pair[0] as number));
+      least = Math.max(0, Math.min(most, ...counted) - 1);
       plot.setData(curves(s.marks.peek()!, names, s.lastCycle.peek()) as uPlot.AlignedData);
     };
     const place = () => {

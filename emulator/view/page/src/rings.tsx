@@ -161,7 +161,7 @@ function Still({ plan }: { plan: Drawing }) {
             const middle = onLink(plan.at.get(gpu)!, plan.at.get(next)!, 0.5, ring, 0);
             return <Cross key={`x${gpu}`} at={middle} size={6} title={`${gpu}-${next}: ${broken.join(", ")}`} />;
           })}
-          <Middle ring={ring} card={cards.get(ring.name)} down={alone ? 28 : 0} />
+          <Middle ring={ring} card={cards.get(ring.name)} down={alone ? 28 : 0} font={alone ? 0.8 : 1} />
           {ring.gpus.map((gpu, place) => (
             <Gpu key={gpu} gpu={gpu} place={place} ring={ring} at={plan.at.get(gpu)!} picture={gpus.get(gpu)}
               here={here === gpu} outside={alone} />
@@ -186,7 +186,14 @@ function Cross({ at, size, title }: { at: Point; size: number; title?: string })
 }
 
 /** What is known of a card, in the middle of its ring. */
-function Middle({ ring, card, down }: { ring: Ring; card: CardPicture | undefined; down: number }) {
+interface MiddleProps {
+  ring: Ring;
+  card: CardPicture | undefined;
+  down: number;
+  font: number; // alone on the page it is drawn larger
+}
+
+function Middle({ ring, card, down, font }: MiddleProps) {
   const y = ring.centre.y + down;
   const count = card?.cpu?.count ?? card?.count ?? null;
   const facts = card
@@ -198,11 +205,11 @@ function Middle({ ring, card, down }: { ring: Ring; card: CardPicture | undefine
     : [];
   return (
     <g class="card" onClick={() => s.chooseCard(ring.name)}>
-      <text class="name" x={ring.centre.x} y={y - 12} font-size="17">
+      <text class="name" x={ring.centre.x} y={y - 12} font-size={17 * font}>
         card {ring.name}
       </text>
       {facts.map((fact, line) => (
-        <text key={line} class="sub" x={ring.centre.x} y={y + 8 + line * 17} font-size="12.5">
+        <text key={line} class="sub" x={ring.centre.x} y={y + 8 + line * 17 * font} font-size={12.5 * font}>
           {fact}
         </text>
       ))}
@@ -268,7 +275,7 @@ function Gpu({ gpu, place, ring, at, picture, here, outside }: GpuProps) {
         </>
       )}
       {tag.length > 0 && (
-        <text class="tag" aria-hidden="true" x={label.x} y={label.y + 4} font-size={11} text-anchor={anchor}>
+        <text class="tag" aria-hidden="true" x={label.x} y={label.y + 4} font-size={outside ? 9 : 11} text-anchor={anchor}>
           {tag.join(" ")}
         </text>
       )}
@@ -347,6 +354,7 @@ function animate(canvas: HTMLCanvasElement, plan: Drawing, size: { width: number
       context.fill();
     }
     canvas.dataset.frames = String(count);
+    canvas.dataset.drawn = String(now);
   });
   const changed = theme.subscribe(readColours);
   return () => {

@@ -12,11 +12,13 @@ from tests.emulator.debug.test_replaying import record
 
 from ringhil.emulator.debug.commands import NAMES, values
 from ringhil.emulator.debug.condition import Condition, parse
+from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.scenario import loads
 from ringhil.protocol.registers import ControlBit, StatusBit
 
-from .conftest import viewed
+from .conftest import SERVER, viewed
 
 Opened = Callable[..., Page]
 AXE = Path(__file__).resolve().parents[4] / "emulator/view/page/node_modules/axe-core/axe.min.js"
@@ -203,6 +205,20 @@ def test_a_gpu_shows_its_registers_and_a_card_what_the_cpu_knows(
 
 WIDER = """width => document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll("*")]
   .filter(each => each.getBoundingClientRect().right > width).map(each => each.tagName + "." + each.className)"""
+FARTHER = "before => +document.querySelector('.now b').textContent.replaceAll(',', '') > before"
+RING = """
+server: {cards: {big: {gpus: 64}}}
+workload: {units: 100, size: 1024}
+until: 8000
+"""
+DRAWN = """() => new Promise(done => {
+  const start = performance.now(), shown = new Set();
+  const count = now => {
+    shown.add(document.querySelector("[data-testid=frames]").dataset.drawn);
+    if (now - start > 1500) done(1000 * shown.size / (now - start)); else requestAnimationFrame(count);
+  };
+  requestAnimationFrame(count);
+})"""
 SCHEMES = [(width, scheme) for width in (400, 1600) for scheme in ("light", "dark")]
 
 
@@ -280,3 +296,31 @@ def test_every_control_is_reached_by_tab(opened: Opened, url: str) -> None:
         )
     assert {"Messages and events", "Cycle", "Speed", "Condition to look for", "statistics", "tab-message"} <= reached
     assert any(label.startswith("GPU a.0") for label in reached)
+
+
+def test_a_run_that_goes_on_is_followed_to_its_end(opened: Opened, tmp_path: Path) -> None:
+    file = tmp_path / "server.yaml"
+    file.write_text(SERVER + "until: 300000\n")
+    with viewed(file) as url:
+        page = opened(url)
+        live = page.get_by_text("live", exact=True)
+        expect(live).to_be_visible()
+        before = now(page)
+        page.wait_for_function(FARTHER, arg=before)
+        expect(live).to_have_count(0, timeout=60_000)
+        last = page.get_by_test_id("now").inner_text().partition("/")[2]
+        expect(page.get_by_test_id("now").locator("b")).to_have_text(last.strip())
+        expect(page.get_by_role("button", name="fail")).to_be_visible()
+        page.keyboard.press("ArrowLeft")
+        expect(page.get_by_role("tabpanel")).to_contain_text("row ")
+
+
+def test_64_gpus_are_drawn_30_times_a_second(opened: Opened, tmp_path: Path) -> None:
+    record_run(tmp_path / "r", loads(RING), cells_library())
+    with viewed(tmp_path / "r") as url:
+        page = opened(url)
+        page.keyboard.press("Home")
+        page.get_by_label("Play").click()
+        page.wait_for_function("() => document.querySelector('canvas').dataset.frames > 0")
+        drawn = page.evaluate(DRAWN)
+    assert drawn >= 30
