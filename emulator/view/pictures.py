@@ -5,8 +5,8 @@ However long a recording is, no more than `KEPT` are.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable
-from itertools import islice
+from collections.abc import Callable, Iterator
+from itertools import groupby, islice
 from typing import Any
 
 from ringhil.emulator.events.recorded import MEMORY_HELD, STRUCK, TURN
@@ -138,6 +138,12 @@ class ToldPicture:
         self._set("pages", gpu, _whole(said.get("pages")))
 
 
+def _row(recording: Recording, cycle: int) -> int:
+    """The last one of a cycle or before; 0: there is none."""
+    found = recording.at(cycle)
+    return 0 if found is None else found.number
+
+
 def _whole(value: object) -> int | None:
     """A number, whatever a file has there."""
     return value if type(value) is int else None
@@ -203,13 +209,29 @@ class Pictures:
 
     def picture(self, recording: Recording, cycle: int) -> ViewPicture:
         """Of a cycle up to which all was read. Raises RecordingError."""
-        last = recording.at(cycle)
-        row = 0 if last is None else last.number
+        row = _row(recording, cycle)
         number, told = self._kept[bisect_right(self._kept, row, key=lambda kept: kept[0]) - 1]
         told = told.copy()
         for event in recording.events(number + 1, row):
             self.take(recording, told, event)
         return self.shown(told, cycle, max(cycle, self._until(recording, told.copy(), row)), row)
+
+    def all(self, recording: Recording, wanted: Callable[[int], bool]) -> Iterator[ViewPicture]:
+        """That of the beginning, and of each cycle in which something changes and which is wanted. Raises
+        RecordingError."""
+        told = ToldPicture()
+        found: ViewPicture | None = self.shown(told, 0, 0, _row(recording, 0))
+        for cycle, events in groupby(recording.events(), key=lambda event: event.cycle):
+            changed = False
+            for event in events:
+                changed |= self.take(recording, told, event)
+            if not changed:
+                continue
+            if found is not None and cycle > found.cycle:
+                yield found.model_copy(update={"until": cycle - 1})
+            found = self.shown(told, cycle, cycle, _row(recording, cycle)) if not cycle or wanted(cycle) else None
+        if found is not None:
+            yield found.model_copy(update={"until": max(found.cycle, recording.last_cycle)})
 
     def _until(self, recording: Recording, told: ToldPicture, row: int) -> int:
         """The last cycle up to which it is known that nothing changes after a row."""

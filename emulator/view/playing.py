@@ -9,6 +9,7 @@ from ringhil.emulator.debug.desk import SessionWorker
 from ringhil.emulator.debug.hops import FLIT
 from ringhil.emulator.debug.items import decoded, said
 from ringhil.emulator.debug.memory import plain
+from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.debug.shown import differences
 from ringhil.emulator.trace.identity import identity
 from ringhil.emulator.trace.recording import RecordedMessage
@@ -38,8 +39,11 @@ _FROM_CPU = WAYS.index("from_cpu")
 _BYPASSED = StatusBit.BYPASS_CW | StatusBit.BYPASS_CCW
 
 
-class ViewWorker(SessionWorker):
-    """What the page asks for, of a session; see `debug.desk`."""
+class PlayedView:
+    """What the page asks for, of a session, at its message or event."""
+
+    def __init__(self, session: DebugSession) -> None:
+        self.session = session
 
     def begin(self) -> tuple[str | None, list[FailureAbout]]:
         """Why the run can't be played, if so, and what has failed in it."""
@@ -151,6 +155,10 @@ class ViewWorker(SessionWorker):
         """What the CPU knows of one."""
         session = self.session
         return CardState(card=name, number=session.number, cycle=session.cycle, knows=plain(session.card(name)))
+
+
+class ViewWorker(SessionWorker, PlayedView):
+    """The same in a process of its own; see `debug.desk`."""
 
 
 def _cpu(name: str, knows: dict[str, Any]) -> CpuPicture:

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 from tests.command import ringhil
 
+from ringhil.emulator.view.files import PageError, built
+
 from .conftest import SERVER
 
 
@@ -41,9 +43,21 @@ def fetched(url: str, path: str, **headers: str) -> tuple[int, bytes]:
     return found
 
 
-@pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the page was built."""
+def test_without_the_page_it_says_how_to_build_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringhil.emulator.view.files.files", lambda _: tmp_path)
+    with pytest.raises(PageError, match=r"^the page was not built: .*; `make page` builds it$"):
+        built()
+
+
+def test_a_page_that_stands_alone_is_one_file(recorded: Path, tmp_path: Path) -> None:
+    done = ringhil("view", recorded, "--html", tmp_path / "p.html", "--json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"html": str(tmp_path / "p.html")})
+    text = (tmp_path / "p.html").read_text()
+    assert '<script type="application/json" id="ringhil">{' in text
+    assert "Content-Security-Policy" in text
+    again = ringhil("view", recorded, "--html", recorded)
+    assert again.returncode == 2
+    assert "would take the place of what is read" in again.stderr
 
 
 def test_a_server_file_is_run_and_shown_until_it_is_ended(tmp_path: Path) -> None:
@@ -92,7 +106,8 @@ def test_what_is_wrong_is_one_line(recorded: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_browser_the_address_is_there(recorded: Path) -> None:
-    done = ringhil("view", str(recorded), env={"PATH": "", "BROWSER": "/nonexistent"})
+    env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    done = ringhil("view", str(recorded), env=env | {"BROWSER": "/nonexistent"})
     assert done.returncode == 2
     assert done.stdout.startswith("http://127.0.0.1:")
     assert "--no-open" in done.stderr
