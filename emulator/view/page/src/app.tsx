@@ -19,7 +19,10 @@ export function App() {
         <section class="panel messages" aria-label="Messages and events">
           <div class="head">
             <h2>Messages and events</h2>
-            <span class="muted">{s.lastRow.value.toLocaleString("en")}</span>
+            <span class="muted">
+              {s.source.value.windows && `${s.places.value.count.toLocaleString("en")} of `}
+              {s.lastRow.value.toLocaleString("en")}
+            </span>
           </div>
           {s.notice.value && (
             <p class="notice" role="alert">

@@ -1,6 +1,7 @@
-// Time goes on while it plays: `speed` cycles of the server a second.
+// Time goes on while it plays: `speed` cycles of the server a second. Where frames are shown it waits for them.
 import { effect } from "@preact/signals";
-import { cycle, goCycle, lastCycle, pause, playing, speed } from "./state";
+import { FASTEST, ready } from "./passes";
+import { cycle, goCycle, lastCycle, pause, playing, playOn, speed } from "./state";
 
 const ASKED = 80; // ms between two questions for the picture
 const LONGEST = 100; // ms that a frame of the page counts: a page that was hidden doesn't jump
@@ -15,6 +16,10 @@ export function runClock(): void {
       if (!going) return;
       const next = cycle.peek() + (Math.min(LONGEST, Math.max(0, now - before)) / 1000) * speed.peek();
       before = now;
+      if (speed.peek() <= FASTEST && !ready(next)) {
+        requestAnimationFrame(tick);
+        return;
+      }
       if (next >= lastCycle.peek()) {
         goCycle(lastCycle.peek());
         pause();
@@ -23,7 +28,7 @@ export function runClock(): void {
       cycle.value = next;
       if (now - asked > ASKED) {
         asked = now;
-        goCycle(next);
+        playOn(next);
       }
       requestAnimationFrame(tick);
     }

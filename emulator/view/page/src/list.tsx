@@ -40,7 +40,8 @@ function line(number: number): RowLine | undefined {
 export function List() {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 0 });
-  const count = s.lastRow.value;
+  const places = s.places.value;
+  const count = places.count;
   const chosen = s.number.value;
   const tall = Math.min(TALLEST, count * HEIGHT);
   const shown = Math.ceil(view.height / HEIGHT) + 2;
@@ -60,8 +61,8 @@ export function List() {
   useEffect(
     () =>
       effect(() => {
-        const wanted = s.number.value - 1;
-        const rows = s.lastRow.value;
+        const wanted = s.places.value.place(s.number.value) - 1;
+        const rows = s.places.value.count;
         const element = box.current!;
         const full = Math.min(TALLEST, rows * HEIGHT);
         const fit = Math.floor(element.clientHeight / HEIGHT);
@@ -77,7 +78,8 @@ export function List() {
   );
 
   const lines = [];
-  for (let number = first; number < first + shown && number <= count; number++) {
+  for (let place = first; place < first + shown && place <= count; place++) {
+    const number = places.number(place);
     lines.push({ number, row: line(number) });
   }
   const offset = tall < TALLEST ? (first - 1) * HEIGHT : view.top;
@@ -88,7 +90,7 @@ export function List() {
       onScroll={(event) => setView({ ...view, top: event.currentTarget.scrollTop })}>
       <div role="presentation" style={{ height: `${tall}px` }} />
       {lines.map(({ number, row }, place) => (
-        <div key={number} id={`row-${number}`} role="option" aria-selected={number === chosen} aria-posinset={number}
+        <div key={number} id={`row-${number}`} role="option" aria-selected={number === chosen} aria-posinset={first + place}
           aria-setsize={count} class={`row ${row?.bad ? "bad" : ""} ${row?.way === "•" ? "event" : ""}`}
           style={{ top: `${offset + place * HEIGHT}px` }}
           onClick={() => {

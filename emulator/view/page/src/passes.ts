@@ -3,7 +3,8 @@ import { signal } from "@preact/signals";
 import type { PassedFrame } from "./messages";
 import { about, source } from "./state";
 
-export const WINDOW = 2_500; // cycles
+export const FASTEST = 1_000; // cycles a second at which frames can still be followed, and played in time
+const WINDOW = 2_500; // cycles
 const KEPT = 8; // windows
 const LONGEST = 300; // cycles that a frame is drawn on a link
 const USUAL = 16; // where the next link is not known
@@ -52,6 +53,12 @@ async function load(place: number): Promise<void> {
     if (Math.abs(old - place) > 1) windows.delete(old);
   }
   arrived.value++;
+}
+
+/** Whether frames of this cycle are there, or can't be had. */
+export function ready(cycle: number): boolean {
+  if (about.value?.unplayable || about.value?.live || missing.peek()) return true;
+  return Boolean(windows.get(Math.floor(cycle / WINDOW)));
 }
 
 /** Windows that are needed now or soon are asked for. */

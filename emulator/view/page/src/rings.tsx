@@ -3,13 +3,12 @@ import { effect, signal, useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { drawing, onLink, type Drawing, type Point, type Ring } from "./geometry";
 import type { CardPicture, GpuPicture } from "./messages";
-import { arrived, at, missing, reading, want, type Moving } from "./passes";
+import { arrived, at, FASTEST, missing, reading, want, type Moving } from "./passes";
 import * as s from "./state";
 import { theme } from "./theme";
 
 const LANE = 6; // how far outside of the ring frames run clockwise, and inside counter-clockwise
 const NARROW = 560; // pixels: two cards stand one above the other
-const FASTEST = 5_000; // cycles a second at which frames can still be followed
 
 const tip = signal<{ x: number; y: number; text: string } | null>(null);
 

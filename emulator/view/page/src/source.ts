@@ -4,6 +4,8 @@ import type * as m from "./messages";
 export interface Source {
   /** Whether states, searches by condition and a run that goes on can be asked for. */
   readonly alive: boolean;
+  /** Which rows there are; null: all. */
+  readonly windows: readonly m.ViewWindow[] | null;
   about(): Promise<m.ViewAbout>;
   rows(from: number, count: number): Promise<m.ViewRows>;
   row(number: number): Promise<m.ViewRow>;
@@ -20,6 +22,7 @@ export interface Source {
 /** Of the server. An answer that is an error is thrown with its text. */
 export class Served implements Source {
   readonly alive = true;
+  readonly windows = null;
 
   private async ask<Answer>(path: string, query: Record<string, string | number> = {}): Promise<Answer> {
     const words = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
@@ -60,8 +63,11 @@ export class Served implements Source {
 /** Of the file: what it holds of the run, around its failures or all. */
 export class Embedded implements Source {
   readonly alive = false;
+  readonly windows: readonly m.ViewWindow[];
 
-  constructor(private readonly held: m.Embedded) {}
+  constructor(private readonly held: m.Embedded) {
+    this.windows = held.windows;
+  }
 
   about = async () => this.held.about;
 

@@ -2,6 +2,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { latest } from "./latest";
 import type * as m from "./messages";
+import { Places } from "./places";
 import type { Source } from "./source";
 
 export type Tab = "message" | "gpu" | "card";
@@ -35,17 +36,20 @@ export const helping = signal(false);
 
 export const lastCycle = computed(() => about.value?.last_cycle ?? 0);
 export const lastRow = computed(() => about.value?.rows ?? 0);
+export const places = computed(() => new Places(source.value?.windows ?? [{ first: 1, last: lastRow.value }]));
 export const gpus = computed(() => (about.value?.cards ?? []).flatMap((one) => one.gpus));
 
 const fail = (error: Error) => void (notice.value = error.message);
 const failDetail = (error: Error) => void (detailNotice.value = error.message);
 
+let wishes = 0; // to be elsewhere: an answer to an earlier one chooses no row
+
 const askPicture = latest(
-  (asked: { cycle: number; choose: boolean }) => source.value.picture(asked.cycle, false),
+  (asked: { cycle: number; choose: boolean; wish: number }) => source.value.picture(asked.cycle, false),
   (found, asked) =>
     batch(() => {
       picture.value = found;
-      if (asked.choose) number.value = found.row;
+      if (asked.choose && asked.wish === wishes) number.value = found.row;
     }),
   fail,
 );
@@ -94,20 +98,27 @@ const bounded = (value: number, most: number) => Math.max(0, Math.min(most, valu
 
 /** To a cycle: the row is the last one up to there. */
 export function goCycle(wanted: number): void {
+  wishes++;
+  playOn(wanted);
+}
+
+/** The same, of time that goes on. */
+export function playOn(wanted: number): void {
   cycle.value = bounded(wanted, lastCycle.value);
-  askPicture({ cycle: Math.floor(cycle.value), choose: true });
+  askPicture({ cycle: Math.floor(cycle.value), choose: true, wish: wishes });
 }
 
 /** To a row, whose cycle is known or is asked for. */
 export async function goRow(wanted: number, at?: number): Promise<void> {
   const chosen = Math.max(1, Math.min(lastRow.value, wanted));
   pause();
+  const wish = ++wishes;
   number.value = chosen;
   try {
     const found = at ?? (await source.value.row(chosen)).cycle;
-    if (number.value !== chosen) return;
+    if (wish !== wishes) return;
     cycle.value = found;
-    askPicture({ cycle: found, choose: false });
+    askPicture({ cycle: found, choose: false, wish });
   } catch (error) {
     fail(error as Error);
   }
@@ -116,7 +127,7 @@ export async function goRow(wanted: number, at?: number): Promise<void> {
 /** By whole messages or events. */
 export function step(by: number): void {
   following.value = false;
-  void goRow(number.value + by);
+  void goRow(places.value.number(places.value.place(number.value) + by));
 }
 
 export function toStart(): void {
@@ -201,6 +212,9 @@ export async function open(from: Source): Promise<void> {
     goCycle(lastCycle.value);
   } else if (first?.row) {
     await goRow(first.row);
+  } else if (from.windows?.length) {
+    const there = (await from.marks(1_000)).buckets.find((bucket) => bucket.row && bucket.signs.x);
+    await goRow(there?.row ?? from.windows[0]!.first);
   } else {
     goCycle(0);
   }

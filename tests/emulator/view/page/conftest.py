@@ -86,7 +86,9 @@ def opened(browser: Browser) -> Iterator[Callable[..., Page]]:
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if "Security Policy" in said.text else None)
-        page.on("response", lambda answer: wrong.append(answer.url) if answer.status >= 500 else None)
+        page.on(
+            "response", lambda answer: wrong.append(f"{answer.url}: {answer.text()}") if answer.status >= 500 else None
+        )
         page.on("dialog", lambda dialog: wrong.append(dialog.message))
         page.on(
             "request", lambda request: asked.append(request.url) if not request.url.startswith((url, "data:")) else None
@@ -100,4 +102,4 @@ def opened(browser: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert not wrong
-    assert all(each.startswith(("http://127.0.0.1:", "data:")) for each in asked)
+    assert all(each.startswith(("http://127.0.0.1:", "file:", "data:")) for each in asked)
