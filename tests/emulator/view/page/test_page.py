@@ -336,9 +336,9 @@ def test_one_file_shows_the_rows_that_it_has(opened: Opened, recorded: Path, tmp
     with DebugSession(recorded, cells_library()) as session:
         page.keyboard.press("End")
         is_at(page, session.recording.last_number)
-        page.get_by_label("Words to look for").fill("Deposed")
+        page.get_by_label("Words to look for").fill("Struck")
         page.keyboard.press("Enter")
-        session.back_until(holds("kind == Deposed", session))
+        assert session.back_until(holds("kind == Struck", session))
         page.get_by_label("The one before").click()
         is_at(page, session.number)
         page.get_by_label("Cycle", exact=True).fill("12345")
