@@ -56,7 +56,7 @@ def embedded(session: DebugSession) -> Embedded:
     time = ViewTime(recording)
     while time.read(recording):
         pass
-    about = reading.about(recording, wires, source="recording", live=False, failures=failures)
+    about = reading.about(recording, session.scenario, wires, source="recording", live=False, failures=failures)
     marks = time.marks(recording, _BUCKETS, failures)
     moments = _moments(failures, [bucket.row for bucket in marks.buckets if "x" in bucket.signs], about.rows)
     windows = _windows(about.rows, moments)

@@ -29,7 +29,7 @@ from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, La
 
 KEPT = 256  # pictures
 _STEP = 512  # rows between two of them, at first
-_CHUNK = 2_000  # events that are read at a time
+_CHUNK = 1_000  # events that are read at a time
 _PARTS = ("gpu", "link", "card", *LENDINGS)  # where an event of the timeline strikes
 
 Key = tuple[str, str]  # what, and of which GPU, card or link
@@ -235,13 +235,13 @@ class Pictures:
 
     def _until(self, recording: Recording, told: ToldPicture, row: int) -> int:
         """The last cycle up to which it is known that nothing changes after a row."""
-        until = 0
-        for event in islice(recording.events(row + 1, max(self.upto, row)), _CHUNK):
+        last = max(self.upto, row)
+        following = list(islice(recording.events(row + 1, last), _CHUNK))
+        for event in following:
             if self.take(recording, told, event):
                 return event.cycle - 1
-            until = event.cycle - 1
-        end = next(recording.all(self.upto, self.upto), None)
-        return until if end is None else max(until, end.cycle - 1)
+        end = following[-1] if len(following) == _CHUNK else next(recording.all(last, last), None)
+        return 0 if end is None else end.cycle - 1
 
     def shown(self, told: ToldPicture, cycle: int, until: int, row: int) -> ViewPicture:
         """What is so as the page has it."""
