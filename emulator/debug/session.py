@@ -5,6 +5,7 @@ message is that after its cycle: all that happens in it has been done.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -26,6 +27,7 @@ from ringhil.emulator.debug.items import (
     gpus_there,
     where,
 )
+from ringhil.emulator.debug.lines import Breakpoints, TracedLines
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
@@ -229,6 +231,24 @@ class DebugSession:
         with self.past.aside(0 if self.here is None and not cycle else cycle + 1) as moment:
             found: dict[str, Any] = moment.ask("everything")
             return found
+
+    @contextmanager
+    def traced(
+        self, cycle: int, breaks: Breakpoints, *, listing: bool = False, at: int | None = None
+    ) -> Iterator[Callable[[int], TracedLines]]:
+        """The lines of firmware that are run from a cycle on; see LineTracer. What is given plays to before another
+        cycle, and has what was found by then. Raises DebugError."""
+        self._playable()
+        self.past.seek(cycle)
+        with self.past.aside(cycle) as moment:
+            moment.ask("trace", breaks, listing, at)
+
+            def play(end: int) -> TracedLines:
+                moment.go(end)
+                found: TracedLines = moment.ask("traced")
+                return found
+
+            yield play
 
     def changes(self, gpu: str, name: str, cycles: int) -> tuple[int, Any] | None:
         """The cycle in which a register of a GPU, or a value in its firmware's memory (as `state` names it), next
