@@ -261,8 +261,13 @@ def in_words(document: Document) -> str:
 
 def shown_register(name: str, value: int) -> str:
     """Its number, and the words of the bits that are set."""
-    bits = [bit.word for bit in _BITS.get(name, ()) if value & bit]
+    bits = bits_set(name, value)
     return f"{value}{': ' if bits else ''}{' '.join(bits)}"
+
+
+def bits_set(name: str, value: int) -> list[str]:
+    """The words of the bits that are set, of a register whose bits have words."""
+    return [bit.word for bit in _BITS.get(name, ()) if value & bit]
 
 
 def _hops(hops: Sequence[Document]) -> Iterator[str]:

@@ -40,9 +40,10 @@ from ringhil.emulator.trace.identity import header, same_message
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS, RunChange
 from ringhil.emulator.trace.waves.values import SignalValue
-from ringhil.protocol.wire import LINKS
+from ringhil.protocol.wire import LINKS, MAX_FRAME_FLITS
 
 _FARTHEST = 100_000  # messages: so far away the other end of a message's way is looked for
+_LONGEST_FRAME = MAX_FRAME_FLITS  # cycles, at least
 _LONGEST = 20_000  # cycles that a message is on its way, where its other end isn't known
 _CHUNK = 1 << 16  # cycles that are played before it is looked whether a register has changed
 
@@ -100,7 +101,7 @@ class DebugSession:
         )
         self._memory = memory
         self._open_up, self._is_open = open_up, False
-        self._why_not = why_not(self.recording, library, firmware)
+        self.why_not = why_not(self.recording, library, firmware)
 
     @property
     def cycle(self) -> int:
@@ -179,6 +180,18 @@ class DebugSession:
             FrameOnLink(each.cycle, self.recording.gpus[each.cell], str(LINKS[each.link]), each.frame)
             for each in self._passed(self._header()[0])
         ]
+
+    def passes(self, first: int, last: int) -> list[Passed]:
+        """Every frame whose first flit is put on a link in these cycles, in the order of time. The run is played again
+        for that. Raises DebugError."""
+        self._playable()
+        start = max(0, first - 1)
+        self.past.seek(start)
+        with self.past.aside(start) as moment:
+            moment.ask("links")
+            moment.go(last + 1 + _LONGEST_FRAME)
+            passed: list[Passed] = moment.ask("passed")
+        return sorted(each for each in passed if first <= each.cycle <= last)
 
     def _header(self) -> tuple[RecordedMessage, Mapping[str, Any]]:
         here = self.here
@@ -360,6 +373,13 @@ class DebugSession:
         self.here = self.recording.at(cycle)
         return self.here is not None
 
+    def look_again(self) -> None:
+        """Of a run that was still recorded: whether it is over by now, and what came of it. Raises RecordingError."""
+        if not self.recording.complete and self.recording.over():
+            path = self.recording.path
+            self.recording.close()
+            self.recording = Recording(path)
+
     @property
     def failures(self) -> list[dict[str, Any]]:
         """What has broken an invariant, as the recording has it; of a run that has not ended nothing is known."""
@@ -429,6 +449,13 @@ class DebugSession:
         found: dict[str, Any] = self._ask("card", name)
         return found
 
+    def server(self, cycle: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, Any]]]:
+        """The registers of all GPUs, and what the CPU knows of each card, after a cycle. Raises DebugError."""
+        self._playable()
+        self.past.seek(min(cycle, self.recording.last_cycle) + 1)
+        registers = {gpu: self.past.ask("registers", gpu) for gpu in self.recording.gpus}
+        return registers, {card.name: self.past.ask("card", card.name) for card in self.scenario.server.cards}
+
     def signals(self, gpu: str, pattern: str = "*") -> dict[str, SignalValue]:
         """The wires and registers in a GPU's hardware whose names fit a pattern (`*.credits_q`). The first time RTL is
         built that can be looked into, and the run is played from its beginning; from then on that is slower. Raises
@@ -459,8 +486,8 @@ class DebugSession:
         return self.past.ask(what, *values)
 
     def _playable(self) -> None:
-        if self._why_not is not None:
-            raise DebugError(f"no state: {self._why_not}")
+        if self.why_not is not None:
+            raise DebugError(f"no state: {self.why_not}")
 
     @property
     def past(self) -> Past:

@@ -13,7 +13,7 @@ from ringhil.emulator.lending.desk import LoanDesk
 from ringhil.emulator.lending.office import LoanOffice
 from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.web import application
-from ringhil.emulator.lending.web_server import MOST_CONNECTIONS, WebServer
+from ringhil.emulator.web_server import MOST_CONNECTIONS, WebServer
 
 from .world import World
 

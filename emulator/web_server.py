@@ -1,11 +1,12 @@
-"""Serves the request API in a thread of its own, until it is closed. It needs uvicorn."""
+"""An HTTP server on one address, in a thread of its own or in the caller's. It needs uvicorn."""
 
 import asyncio
 import logging
 import socket
 import threading
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ringhil.emulator.errors import RinghilError, printable
@@ -14,7 +15,7 @@ try:
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError:
-    raise RinghilError("the package uvicorn is missing; install it with: pip install 'ringhil[lending]'") from None
+    raise RinghilError("the package uvicorn is missing; install it with: pip install uvicorn") from None
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -41,7 +42,7 @@ class WebServer:
         self._live: _Live = OrderedDict()
         self._most = most
         self._socket = _listening(where)
-        host, self.port = self._socket.getsockname()[:2]
+        self.host, self.port = host, _ = self._socket.getsockname()[:2]
         self.loopback = host in ("::1", "127.0.0.1") or host.startswith("127.")
         self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
         self._server: uvicorn.Server | None = None
@@ -49,6 +50,21 @@ class WebServer:
 
     def begin(self, app: "ASGIApp") -> None:
         """Answer from now on."""
+        self._prepare(app)
+        self._thread = threading.Thread(target=self._run, name="web", daemon=True)
+        self._thread.start()
+
+    def answer(self, app: "ASGIApp") -> None:
+        """Answer in this thread, until `end` is called."""
+        self._prepare(app)
+        self._run()
+
+    def end(self) -> None:
+        """No more than what is under way, from any thread and from a signal's handler."""
+        if self._server is not None:
+            self._server.should_exit = True
+
+    def _prepare(self, app: "ASGIApp") -> None:
         config = uvicorn.Config(
             app,
             http=type("_OwnHttp", (_Http,), {"live": self._live, "most": self._most}),
@@ -64,9 +80,7 @@ class WebServer:
             timeout_graceful_shutdown=round(_ENDS),
             h11_max_incomplete_event_size=MOST_HEAD,
         )
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, name="lend", daemon=True)
-        self._thread.start()
+        self._server = _Server(config)
 
     def used(self, client: tuple[str, int]) -> None:
         """The connection from there has had a request that was let in. From the thread that answers."""
@@ -75,16 +89,25 @@ class WebServer:
 
     def close(self) -> None:
         """Answer what is under way, and no more; a second call does nothing."""
-        if self._server is not None and self._thread is not None:
-            self._server.should_exit = True
+        self.end()
+        if self._thread is not None:
             self._thread.join(2 * _ENDS)
-            self._server = self._thread = None
+        self._server = self._thread = None
         self._socket.close()
 
     def _run(self) -> None:
         assert self._server is not None
         with suppress(SystemExit):
             asyncio.run(self._server.serve(sockets=[self._socket]))
+
+
+class _Server(uvicorn.Server):
+    """Signals are for who has made it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """See uvicorn."""
+        yield
 
 
 class _Http(H11Protocol):

@@ -1,0 +1,84 @@
+"""`ringhil view`: a run as a picture in a browser."""
+
+import json
+import signal
+import tempfile
+import webbrowser
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from ringhil.emulator.debug.growing import Growing
+from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import firmware_option, rtl_options
+from ringhil.emulator.loop.loading import firmware_of
+from ringhil.emulator.scenario import load
+from ringhil.emulator.trace.recording import Recording
+
+_MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
+
+
+@click.command("view")
+@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING|SERVER.yaml")
+@click.option(
+    "--listen",
+    "where",
+    default="127.0.0.1:0",
+    metavar="HOST:PORT",
+    help="Where the page is; port 0: a free one. From other machines only with the token that is printed.",
+)
+@click.option("--no-open", is_flag=True, help="Open no browser.")
+@rtl_options
+@firmware_option
+@click.option("--json", "as_json", is_flag=True, help="Print where the page is as one JSON document; open no browser.")
+def command(
+    file: Path, where: str, no_open: bool, rtl: Path | None, top: str, firmware: tuple[str, ...], as_json: bool
+) -> int:
+    """Show a run in a browser: rings with frames that move, roles, faults, counts, and a time line both ways.
+
+    A server's file is run and recorded while the page shows it. The page is there until SIGINT or SIGTERM.
+    """
+    with explained(), ExitStack() as stack:
+        from ringhil.emulator.lending.tokens import new_token
+        from ringhil.emulator.view.files import built
+        from ringhil.emulator.view.gate import Gate
+        from ringhil.emulator.view.shown import Shown
+        from ringhil.emulator.view.web import application
+        from ringhil.emulator.web_server import WebServer
+
+        choice = firmware_of(firmware)
+        if choice.boards:
+            raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
+        page = built()
+        scenario = None if Recording.is_one(file) else load(file)
+        web = WebServer(where)
+        stack.callback(web.close)
+        with terminal.building() as progress:
+            library = cells_library(rtl or RTL, top=top, progress=progress)
+        growing = None
+        if scenario is not None:
+            file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-view-"))) / file.stem
+            growing = Growing(file, scenario, library, choice)
+            stack.callback(growing.close)
+        shown = Shown(file, lambda: DebugSession(file, library, firmware=choice, memory=_MEMORY), growing)
+        stack.callback(shown.close)
+        token = None if web.loopback else new_token()
+        url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"
+        gate = Gate(application(shown, page), web.host, web.port, token)
+
+        def end(number: int, frame: object) -> None:
+            shown.ended = True
+            web.end()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)
+        click.echo(json.dumps({"ready": True, "url": url}) if as_json else url)
+        if not (no_open or as_json or webbrowser.open(url)):
+            raise RinghilError("found no browser; open the address above in one, with --no-open")
+        web.answer(gate)
+    return 0
