@@ -112,7 +112,8 @@ def plain(value: object, depth: int = 0) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [plain(each, depth + 1) for each in ordered]
-    if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name), depth + 1) for each in fields(value)}
+    if is_dataclass(value):  # one that is being made has not all yet
+        named = [each.name for each in fields(value) if hasattr(value, each.name)]
+        return {name: plain(getattr(value, name), depth + 1) for name in named}
     found = {name.lstrip("_"): each for name, each in getattr(value, "__dict__", {}).items()}
     return {n: plain(each, depth + 1) for n, each in found.items() if not isinstance(each, FunctionType | MethodType)}

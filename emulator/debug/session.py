@@ -86,7 +86,7 @@ class DebugSession:
         states = {state.cycle: (state.number, state.hash) for state in self.recording.states()}
         packages = ("ringhil.firmware", *(option.partition("=")[2].partition(":")[0] for option in firmware.given))
         self.scenario, self._changes = scenario, list[RunChange]()
-        sources = self._sources = Sources(packages)
+        sources = self.sources = Sources(packages)
         self._libraries = {file: each.source for each in firmware.chosen.values() if (file := library_of(each.text))}
         outside = RecordedOutside(self.recording)
         firmware, nodes = outside.choices(firmware)
@@ -342,7 +342,7 @@ class DebugSession:
         for file, was in self._libraries.items():
             if hash_of(file) != was:
                 raise DebugError(f"{file}: has changed; a library can't be exchanged in a run, so run it again")
-        if self._libraries and not self._sources.changed():
+        if self._libraries and not self.sources.changed():
             files = ", ".join(map(str, self._libraries))
             raise DebugError(f"{files}: a library can't be exchanged in a run; make it, and run it again")
         return self._branched(path, "edited")
