@@ -67,7 +67,7 @@ class Adapter:
         self._offer, self._say, self._breaks, self._folder = offer, say, breaks, folder
         self._seq = 0
         self._launched: Launched | None = None
-        self._launch = given.Launch()
+        self._launch = given.DapLaunch()
         self._first = 1  # number of a line, as the client counts
         self._stopped = Stopped("entry")
         self._after = list[Callable[[], None]]()  # once the request is answered
@@ -77,7 +77,7 @@ class Adapter:
         self._targets = list[tuple[str, int]]()
         self._requests: dict[str, tuple[type[given.Arguments], Callable[[Any], Message | None]]] = {
             "initialize": (given.Initialize, self._initialize),
-            "launch": (given.Launch, self._begin),
+            "launch": (given.DapLaunch, self._begin),
             "configurationDone": (given.Nothing, self._configured),
             "setBreakpoints": (given.SetBreakpoints, self._set_lines),
             "breakpointLocations": (given.InSource, self._locations),
@@ -179,7 +179,7 @@ class Adapter:
         assert self._walk is not None
         return self._stacking
 
-    def _begin(self, asked: given.Launch) -> None:
+    def _begin(self, asked: given.DapLaunch) -> None:
         if self._launched is not None:
             raise DebugError("something was launched already; restart it, or begin another session")
         self._launch = asked

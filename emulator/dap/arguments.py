@@ -22,7 +22,7 @@ class Initialize(Arguments):
     invalidated: Annotated[bool, Field(alias="supportsInvalidatedEvent")] = False
 
 
-class Launch(Arguments):
+class DapLaunch(Arguments):
     """`program`: a recording, or a server's file; `firmware`: as `--firmware` has it; `branches`: the folder for
     recordings that `setVariable` makes."""
 
@@ -32,7 +32,7 @@ class Launch(Arguments):
     branches: Text | None = None
 
 
-class Source(Arguments):
+class DapSource(Arguments):
     path: Text | None = None
     reference: Annotated[Whole, Field(alias="sourceReference")] = 0
 
@@ -43,7 +43,7 @@ class SourceBreakpoint(Arguments):
 
 
 class SetBreakpoints(Arguments):
-    source: Source
+    source: DapSource
     breakpoints: Annotated[list[SourceBreakpoint], Field(max_length=_MOST_BREAKPOINTS)] = []
 
 
@@ -61,13 +61,13 @@ class SetExceptionBreakpoints(Arguments):
 
 
 class InSource(Arguments):
-    source: Source
+    source: DapSource
     line: Whole
     end_line: Annotated[Whole | None, Field(alias="endLine")] = None
 
 
 class OfSource(Arguments):
-    source: Source | None = None
+    source: DapSource | None = None
     reference: Annotated[Whole, Field(alias="sourceReference")] = 0
 
 

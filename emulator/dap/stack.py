@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ringhil.emulator.dap.variables import Variables, in_words
+from ringhil.emulator.dap.variables import ShownVariables, in_words
 from ringhil.emulator.dap.walk import Walk
 from ringhil.emulator.dap.wire import Message
 from ringhil.emulator.debug.commands import NAMES, shown_register, values
@@ -27,7 +27,7 @@ class Stack:
     """Of where `walk` is. Call `forget` when that has moved."""
 
     def __init__(self, walk: Walk) -> None:
-        self._walk, self._variables = walk, Variables()
+        self._walk, self._variables = walk, ShownVariables()
         self._overlay: tuple[int, str, dict[str, int]] | None = None
 
     def forget(self) -> None:

@@ -45,7 +45,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-class Variables:
+class ShownVariables:
     """What clients know by number."""
 
     def __init__(self) -> None:
