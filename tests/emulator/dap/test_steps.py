@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.emulator.dap.client import Client
 from tests.emulator.scenario.samples import unhurried
@@ -22,7 +22,7 @@ from ringhil.emulator.trace.recording.tables import WAYS
 
 _HERE = Path(firmware.__file__).resolve().parent
 _CONDITIONS = ["kind == Counted", "gpu == a.1 and kind == keepalive", "count == 4", "number == 77 or bad == true"]
-_MOVES = st.lists(st.sampled_from(["next", "stepIn", "stepBack", "continue", "reverseContinue"]), max_size=8)
+_MOVES = st.lists(st.sampled_from(["next", "stepBack", "continue", "reverseContinue"]), max_size=8)
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +46,27 @@ def _no_breakpoints(client: Client) -> None:
         client.ask("setBreakpoints", source={"path": str(file)}, breakpoints=[])
 
 
+_sequences = given(condition=st.sampled_from(_CONDITIONS), moves=_MOVES, start=st.integers(0, 400))
+
+
 @unhurried
-@given(condition=st.sampled_from(_CONDITIONS), moves=_MOVES, start=st.integers(0, 400))
+@_sequences
 def test_steps_both_ways_end_where_the_recording_says(
     client: Client, session: DebugSession, condition: str, moves: list[str], start: int
 ) -> None:
+    _check_steps(client, session, condition, moves, start)
+
+
+@pytest.mark.slow(part="editors")
+@settings(unhurried, max_examples=1000)
+@_sequences
+def test_a_thousand_sequences_of_steps_end_where_the_recording_says(
+    client: Client, session: DebugSession, condition: str, moves: list[str], start: int
+) -> None:
+    _check_steps(client, session, condition, moves, start)
+
+
+def _check_steps(client: Client, session: DebugSession, condition: str, moves: list[str], start: int) -> None:
     every = list(session.recording.all())
     numbers = [each.number for each in every if isinstance(each, RecordedMessage)]
     holds = parse(condition, NAMES)
@@ -58,7 +74,6 @@ def test_steps_both_ways_end_where_the_recording_says(
     client.ask("setFunctionBreakpoints", breakpoints=[{"name": condition}])
     here = _go(client, min(start, len(every)))
     for move in moves:
-        move = "next" if move == "stepIn" else move
         client.move(move)
         if move == "next":
             here = next((number for number in numbers if number > here), max(here, numbers[-1]))
