@@ -3,11 +3,13 @@
 import asyncio
 import logging
 import socket
+import ssl
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ringhil.emulator.errors import RinghilError, printable
 
@@ -31,20 +33,28 @@ _Live = OrderedDict[tuple[str, int], asyncio.Transport]  # by the client's addre
 
 
 class WebError(RinghilError, OSError):
-    """An address that can't be listened at."""
+    """An address that can't be listened at, or a certificate that can't be used."""
+
+
+class TlsFiles(NamedTuple):
+    """What is needed to be reached by HTTPS: the server's certificate, and those that have signed it, and its key."""
+
+    certificate: Path
+    key: Path
 
 
 class WebServer:
     """Listens at `where`, `HOST:PORT`, as soon as it is made; port 0: a free one. At `most` connections a new one ends
     that which has been of no use for longest (`used`): nobody keeps others out. Raises WebError."""
 
-    def __init__(self, where: str, most: int = MOST_CONNECTIONS) -> None:
+    def __init__(self, where: str, most: int = MOST_CONNECTIONS, tls: TlsFiles | None = None) -> None:
         self._live: _Live = OrderedDict()
         self._most = most
+        self._tls = None if tls is None else _tls(tls)
         self._socket = _listening(where)
         self.host, self.port = host, _ = self._socket.getsockname()[:2]
         self.loopback = host in ("::1", "127.0.0.1") or host.startswith("127.")
-        self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        self.url = f"{'http' if tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{self.port}"
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -80,6 +90,8 @@ class WebServer:
             timeout_graceful_shutdown=round(_ENDS),
             h11_max_incomplete_event_size=MOST_HEAD,
         )
+        config.load()
+        config.ssl = self._tls
         self._server = _Server(config)
 
     def used(self, client: tuple[str, int]) -> None:
@@ -97,8 +109,18 @@ class WebServer:
 
     def _run(self) -> None:
         assert self._server is not None
-        with suppress(SystemExit):
-            asyncio.run(self._server.serve(sockets=[self._socket]))
+        with suppress(SystemExit), asyncio.Runner(loop_factory=_Loop) as runner:
+            runner.run(self._server.serve(sockets=[self._socket]))
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """One in which TLS is agreed on as soon as the first request has to be there."""
+
+    async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:
+        """See asyncio."""
+        if options.get("ssl") is not None:
+            options["ssl_handshake_timeout"] = _HEAD_PATIENCE
+        return await super().create_server(*args, **options)
 
 
 class _Server(uvicorn.Server):
@@ -137,6 +159,26 @@ class _Http(H11Protocol):
     def _silent(self) -> None:
         if self.cycle is None and not self.transport.is_closing():
             self.transport.close()
+
+
+def _tls(files: TlsFiles) -> ssl.SSLContext:
+    made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    for file in files:
+        try:
+            with file.open("rb"):
+                pass
+        except OSError as error:
+            raise WebError(f"--tls: {file}: {error.strerror or error}; `ringhil lend certificate` makes one") from None
+    try:
+        made.load_cert_chain(files.certificate, files.key, password=_no_password)
+    except (ssl.SSLError, OSError) as error:
+        raise WebError(f"--tls: {files.certificate}, {files.key}: {printable(str(error)[:200])}") from None
+    return made
+
+
+def _no_password() -> str:
+    raise OSError("the key has a password; wanted is one without")
 
 
 def _listening(where: str) -> socket.socket:

@@ -87,6 +87,7 @@ PARTS = (
     Part("work", "random trouble under work, and several faults at once", 4),
     Part("outside", "boards, nodes outside and firmware apart that get into trouble, 10,000 of each", 8, 6),
     Part("loans", "980 random sequences of loans, faults and restarts; some in a ring, judged", 4),
+    Part("views", "pictures of the page at random moments, against registers and CPU", 1),
     Part("alarms", "100,000 valid files of any kind, none of which may fail", 4, 50),
     Part("scenarios", "every variant of the scenarios that are shipped", 1),
     Part("explore", "random schedules, 100,000 on one card and 30,000 on two", 4, 40),

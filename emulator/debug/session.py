@@ -203,7 +203,7 @@ class DebugSession:
 
     def _passed(self, here: RecordedMessage) -> list[Passed]:
         """The message on the links; the run is played again for that."""
-        sent, came = self._way(here)
+        sent, came = self.way(here)
         self._playable()
         with self.past.aside(sent) as moment:
             moment.ask("links")
@@ -211,8 +211,9 @@ class DebugSession:
             passed: list[Passed] = moment.ask("passed")
         return sorted(each for each in passed if same_message(each.frame, here.frame))
 
-    def _way(self, message: RecordedMessage) -> tuple[int, int]:
-        """The cycles in which a message was sent and came to its end."""
+    def way(self, message: RecordedMessage) -> tuple[int, int]:
+        """The cycles in which a message was sent and came to its end; where the other end isn't known, cycles between
+        which it lies."""
         ways = [WAYS.index(name) for name in ("from_firmware", "from_cpu")]
         if message.way in ways:
             later = self.recording.messages(message.number + 1, message.number + _FARTHEST)

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
+from ringhil.emulator.lending.handover import DIGEST_HEADER
+
 NODE = r"^i-[0-9a-f]{8,17}$"
 NAME = r"^[A-Za-z][A-Za-z0-9_.-]{0,39}$"
 MOST_SIZE = 1 << 50  # bytes
@@ -111,6 +113,19 @@ class UsageDocument(_Document):
     usage: list[UsageRow]
 
 
+class DataRow(_Document):
+    """A file that is handed over."""
+
+    name: str
+    size: Annotated[int, Field(description="bytes")]
+
+
+class DataDocument(_Document):
+    """What is handed over to guests that have a GPU."""
+
+    data: list[DataRow]
+
+
 class ErrorDocument(_Document):
     """What is wrong, in one line."""
 
@@ -129,7 +144,7 @@ class NothingFree(_Document):
 
 _ERRORS = {
     401: "no token, or a wrong one",
-    403: "the token is another guest's",
+    403: "the token is another guest's, or that of a guest without a GPU",
     404: "there is no such thing",
     413: "the body is too long",
     415: "the body is no JSON by its content type",
@@ -138,7 +153,23 @@ _ERRORS = {
     503: "the database is away, or the server is about to end",
 }
 _ALWAYS = (401, 429, 503)
-_MODELS = (LoanRequest, LoanDocument, LoansDocument, GpusDocument, UsageDocument, ErrorDocument, NothingFree)
+_FILE = {
+    "description": "its content",
+    "headers": {
+        DIGEST_HEADER: {"description": "SHA-256 of the content as it is unpacked", "schema": {"type": "string"}}
+    },
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}
+_MODELS = (
+    LoanRequest,
+    LoanDocument,
+    LoansDocument,
+    GpusDocument,
+    UsageDocument,
+    DataDocument,
+    ErrorDocument,
+    NothingFree,
+)
 
 
 def openapi() -> dict[str, Any]:
@@ -177,6 +208,15 @@ def openapi() -> dict[str, Any]:
         },
         "/v1/gpus": {"get": _get("gpus", "GPUs that can be lent, and who has them.", "GpusDocument")},
         "/v1/usage": {"get": _get("usage", "What GPUs have done for guests.", "UsageDocument", 403)},
+        "/v1/data": {"get": _get("data", "Files for guests that have a GPU.", "DataDocument", 403, 404)},
+        "/v1/data/{name}": {
+            "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}],
+            "get": {
+                "operationId": "hand_over",
+                "summary": "A file, unchanged; packed, where Accept-Encoding has gzip.",
+                "responses": {"200": _FILE, **_errors(403, 404)},
+            },
+        },
         "/openapi.json": {
             "get": {"operationId": "openapi", "responses": {"200": {"description": "this document"}, **_errors()}}
         },

@@ -125,6 +125,12 @@ class LoanOffice:
             rows.append(UsageRow(gpu=gpu, loans=count, busy_s=self._seconds(busy), energy_j=round(energy, 6)))
         return OfficeAnswer(200, UsageDocument(usage=rows))
 
+    def has_gpu(self, who: str) -> bool:
+        """Whether a guest sees a GPU now; the operator needs none."""
+        return who == OPERATOR or any(
+            loan.node == who and loan.state is LoanState.IN_GUEST and not loan.released for loan in self._loans.opened()
+        )
+
     def _about(self, who: str, number: int, do: Callable[[int], GpuLoan]) -> OfficeAnswer:
         try:
             if number > MOST_ID:

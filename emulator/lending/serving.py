@@ -7,6 +7,7 @@ from typing import Self
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import Attachment
 from ringhil.emulator.lending.desk import LoanDesk
+from ringhil.emulator.lending.handover import HandoverFolder
 from ringhil.emulator.lending.journal import LoanJournal
 from ringhil.emulator.lending.keeping import UsageKeeper
 from ringhil.emulator.lending.loans import GpuLoans, IdleTimes
@@ -15,7 +16,7 @@ from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.run_host import RunHost
 from ringhil.emulator.lending.web import application
 from ringhil.emulator.serial.server.serving import Serving
-from ringhil.emulator.web_server import WebServer
+from ringhil.emulator.web_server import TlsFiles, WebServer
 
 _STEP = 512  # cycles
 
@@ -38,10 +39,12 @@ class LendServing:
         rate: RequestRate | None = None,
         mappings: dict[str, frozenset[str]] | None = None,
         usage: UsageKeeper | None = None,
+        tls: TlsFiles | None = None,
+        data: HandoverFolder | None = None,
     ) -> None:
         self._run = run
         with ExitStack() as stack:
-            self.web = WebServer(where)
+            self.web = WebServer(where, tls=tls)
             stack.callback(self.web.close)
             self._desk = LoanDesk()
             stack.callback(self._desk.close)
@@ -54,7 +57,7 @@ class LendServing:
             self.loans = GpuLoans(journal, attachment, host, idle, choose=choose, mappings=mappings)
             self._usage = usage
             self._office = LoanOffice(self.loans, cycle)
-            self._app = application(self._office, self._desk, token, rate or RequestRate(), self.web.used)
+            self._app = application(self._office, self._desk, token, rate or RequestRate(), self.web.used, data)
             self._stack = stack.pop_all()
 
     def serve(self, until: Callable[[], bool]) -> None:

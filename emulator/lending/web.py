@@ -7,6 +7,7 @@ thread busy.
 
 import asyncio
 import math
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,16 +18,25 @@ from ringhil.emulator.documents import explained, one_line
 from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.lending.database import LendingDatabaseError
 from ringhil.emulator.lending.desk import DeskClosedError, LoanDesk
-from ringhil.emulator.lending.document import ErrorDocument, LoanRequest, NothingFree, openapi
+from ringhil.emulator.lending.document import (
+    DataDocument,
+    DataRow,
+    ErrorDocument,
+    LoanRequest,
+    NothingFree,
+    openapi,
+)
+from ringhil.emulator.lending.handover import DIGEST_HEADER, HandoverError, HandoverFolder, pieces
 from ringhil.emulator.lending.office import LoanOffice, OfficeAnswer
 from ringhil.emulator.lending.rates import RequestRate, RequestRates
 from ringhil.emulator.lending.tokens import identity
 
 try:
     from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
-    from starlette.responses import JSONResponse, Response
+    from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
 except ImportError:
     raise RinghilError("the package starlette is missing; install it with: pip install 'ringhil[lending]'") from None
@@ -43,9 +53,17 @@ _SCHEME = "bearer "
 Used = Callable[[tuple[str, int]], None]
 
 
-def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRate, used: Used) -> "ASGIApp":
-    """`token`: the operator's. `used` is told from where a request has come that was let in."""
-    pages = _Pages(office, desk)
+def application(
+    office: LoanOffice,
+    desk: LoanDesk,
+    token: str,
+    rate: RequestRate,
+    used: Used,
+    data: HandoverFolder | None = None,
+) -> "ASGIApp":
+    """`token`: the operator's. `used` is told from where a request has come that was let in. `data`: what is handed
+    over to guests."""
+    pages = _Pages(office, desk, data)
     number = "/v1/loans/{id:int}"
     routes = [
         Route("/v1/loans", pages.request, methods=["POST"]),
@@ -54,6 +72,8 @@ def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRat
         Route(number, pages.release, methods=["DELETE"]),
         Route("/v1/gpus", pages.gpus, methods=["GET"]),
         Route("/v1/usage", pages.usage, methods=["GET"]),
+        Route("/v1/data", pages.data, methods=["GET"]),
+        Route("/v1/data/{name}", pages.hand_over, methods=["GET"]),
         Route("/openapi.json", pages.openapi, methods=["GET"]),
     ]
     handlers: dict[Any, Any] = {
@@ -61,6 +81,7 @@ def application(office: LoanOffice, desk: LoanDesk, token: str, rate: RequestRat
         ValidationError: _invalid,
         DeskClosedError: _away,
         LendingDatabaseError: _away,
+        HandoverError: _not_there,
     }
     return _Gate(Starlette(routes=routes, exception_handlers=handlers), token, rate, used)
 
@@ -103,8 +124,8 @@ class _Gate:
 class _Pages:
     """One for each path and method."""
 
-    def __init__(self, office: LoanOffice, desk: LoanDesk) -> None:
-        self._office, self._desk = office, desk
+    def __init__(self, office: LoanOffice, desk: LoanDesk, data: HandoverFolder | None) -> None:
+        self._office, self._desk, self._data = office, desk, data
         self._openapi = openapi()
 
     async def request(self, request: Request) -> Response:
@@ -127,6 +148,30 @@ class _Pages:
 
     async def usage(self, request: Request) -> Response:
         return await self._ask(request, self._office.usage)
+
+    async def data(self, request: Request) -> Response:
+        folder = await self._handed(request)
+        names = await run_in_threadpool(folder.names)
+        rows = [DataRow(name=name, size=size) for name, size in names.items()]
+        return JSONResponse(DataDocument(data=rows).model_dump())
+
+    async def hand_over(self, request: Request) -> Response:
+        folder = await self._handed(request)
+        about, file = await run_in_threadpool(folder.open, request.path_params["name"])
+        packed = _takes_gzip(request.headers.get("accept-encoding", ""))
+        headers = {DIGEST_HEADER: about.digest, "Vary": "Accept-Encoding"}
+        headers |= {"Content-Encoding": "gzip"} if packed else {"Content-Length": str(about.size)}
+        content = pieces(file, about.size, packed=packed)
+        return StreamingResponse(content, headers=headers, media_type="application/octet-stream")
+
+    async def _handed(self, request: Request) -> HandoverFolder:
+        who = _who(request)
+        has = await asyncio.wrap_future(self._desk.ask(lambda told: told.set_result(self._office.has_gpu(who))))
+        if not has:
+            raise HTTPException(403, f"{who}: it has no GPU now; data is for guests that have one")
+        if self._data is None:
+            raise HTTPException(404, "data: this server hands over none")
+        return self._data
 
     async def openapi(self, request: Request) -> Response:
         return JSONResponse(self._openapi)
@@ -158,6 +203,12 @@ async def _body(request: Request) -> bytes:
     return data
 
 
+def _takes_gzip(accepts: str) -> bool:
+    """Whether the header Accept-Encoding has it, and not with a weight of 0."""
+    coded = [[part.strip().lower() for part in each.split(";")] for each in accepts.split(",")]
+    return any(name == "gzip" and not re.fullmatch(r"q=0(\.0*)?", "".join(more)) for name, *more in coded)
+
+
 def _answer(answer: OfficeAnswer) -> Response:
     headers = {}
     if isinstance(answer.document, NothingFree) and answer.document.free_in_s is not None:
@@ -182,6 +233,10 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
 
 async def _invalid(request: Request, error: ValidationError) -> Response:
     return _error(422, one_line(explained(error, "the body")))
+
+
+async def _not_there(request: Request, error: RinghilError) -> Response:
+    return _error(404, str(error))
 
 
 async def _away(request: Request, error: RinghilError) -> Response:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.view.messages import ErrorAnswer
+from ringhil.emulator.view.messages import ErrorAnswer, json_of
 
 try:
     from starlette.datastructures import MutableHeaders
@@ -110,4 +110,4 @@ def _is_address(name: str) -> bool:
 
 def error(status: int, text: str) -> Response:
     """One line."""
-    return Response(ErrorAnswer(error=text).model_dump_json(), status, media_type="application/json")
+    return Response(json_of(ErrorAnswer(error=text)), status, media_type="application/json")

@@ -4,9 +4,10 @@ Cycles count from power-up, rows from 1: messages and events of the recording, n
 Nothing here is markup: texts are shown as they are.
 """
 
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from ringhil.emulator.documents import Document
 
@@ -19,6 +20,15 @@ MOST_BUCKETS = 4_000  # of `Marks`
 Cycle = Annotated[int, Field(ge=0)]
 Number = Annotated[int, Field(ge=0)]
 LinkName = Annotated[str, "p1, p2, host or boundary"]
+
+
+def json_of(answer: BaseModel) -> str:
+    """Its JSON; a recording may hold what UTF-8 and JSON have no letters for."""
+    try:
+        return answer.model_dump_json()
+    except ValueError:
+        found = json.loads(json.dumps(answer.model_dump()), parse_constant=lambda _: None)
+        return json.dumps(found)
 
 
 class ErrorAnswer(Document):
@@ -301,8 +311,9 @@ class ViewWindow(Document):
 
 class Embedded(Document):
     """What a page that stands alone has instead of a server, in `<script type="application/json" id="ringhil">`.
-    `windows`: whose rows, and cycles `passes` are there, all or those around failures; `pictures`: each where something
-    changes, so the one for a cycle is the last up to it; `hops` by the number of their row."""
+    `windows`: whose rows are there, all or those around failures, in order; `passes`: cycles in these, in order;
+    `pictures`: one where something changes, good for cycles `cycle` to `until`, in order; `hops` by the number of their
+    row, of those nearest to a failure. What isn't there wasn't kept."""
 
     about: ViewAbout
     windows: list[ViewWindow]

@@ -5,19 +5,31 @@ However long a recording is, no more than `KEPT` are.
 """
 
 from bisect import bisect_right
-from itertools import islice
+from collections.abc import Callable, Iterator
+from itertools import groupby, islice
 from typing import Any
 
 from ringhil.emulator.events.recorded import MEMORY_HELD, STRUCK, TURN
+from ringhil.emulator.events.server import (
+    Draining,
+    FirmwareLost,
+    FirmwareStopped,
+    Flapped,
+    LossOver,
+    NodeLost,
+    NotLent,
+    SharedOut,
+)
 from ringhil.emulator.scenario import EventAction
 from ringhil.emulator.scenario.file.faults import LENDINGS, Trait, having
 from ringhil.emulator.trace.recording import RecordedEvent, Recording
 from ringhil.emulator.view.messages import CardPicture, GpuPicture, LinkPicture, ViewPicture
 from ringhil.emulator.view.places import Wires
+from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed
 
 KEPT = 256  # pictures
 _STEP = 512  # rows between two of them, at first
-_CHUNK = 2_000  # events that are read at a time
+_CHUNK = 1_000  # events that are read at a time
 _PARTS = ("gpu", "link", "card", *LENDINGS)  # where an event of the timeline strikes
 
 Key = tuple[str, str]  # what, and of which GPU, card or link
@@ -37,11 +49,10 @@ class ToldPicture:
     def take(self, event: RecordedEvent, said: dict[str, Any], gpu: str, card: str) -> bool:
         """One more event; whether anything is otherwise now. `gpu`: where it was said, empty: by the CPU or the file;
         `card`: that which it is about."""
-        act = getattr(self, f"_{event.kind.lower()}", None)
-        if act is None:
-            return False
+        act = _ACTS.get(event.kind)
         self._changed = False
-        act(event.cycle, said, gpu, card)
+        if act is not None:
+            act(self, event.cycle, said, gpu, card)
         return self._changed
 
     def _set(self, what: str, where: str, value: Any) -> None:
@@ -53,7 +64,8 @@ class ToldPicture:
         found: frozenset[str] = self.values.get((what, where), frozenset())
         self._set(what, where, found | {one} if there else found - {one})
 
-    def _struck(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def struck(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A fault begins or ends; a GPU is lent, or comes back."""
         where = next((str(said[name]) for name in _PARTS if name in said), "")
         lent = next((name for name in LENDINGS if name in said), None)
         if lent is not None:
@@ -62,52 +74,74 @@ class ToldPicture:
         else:
             self._with("faults", where, str(said.get("fault") or said.get("clear")), "fault" in said)
 
-    def _elected(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def elected(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A role is taken up."""
         self._with("roles", gpu, str(said.get("role")), True)
 
-    def _deposed(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def deposed(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A role is laid down, or lost."""
         self._with("roles", gpu, str(said.get("role")), False)
 
-    def _firmwarestopped(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def stopped(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A GPU has failed, and its roles with it."""
         self._set("roles", gpu, frozenset())
 
-    def _firmwarelost(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def lost(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """Firmware, or hardware outside, is gone for good."""
         self._set("roles", gpu, frozenset())
         self._set("lost", gpu, True)
 
-    _nodelost = _firmwarelost
-
-    def _flapped(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def flapped(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A flapping GPU has failed, or recovered."""
         self._set("down", str(said.get("gpu")), bool(said.get("failed")))
 
-    def _lossover(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def loss_over(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A loss of keepalives has ended by itself."""
         self._with("faults", gpu, "keepalive_loss", False)
 
-    def _draining(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def draining(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A GPU is to be lent, and gets no new work."""
         self._set("draining", gpu, True)
 
-    def _notlent(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def not_lent(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A GPU stays."""
         self._set("draining", gpu, False)
 
-    def _counted(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def counted(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A census was accepted."""
         self._set("count", card, (_whole(said.get("count")), _all_whole(said.get("members")), cycle))
 
-    def _granted(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
-        if said.get("role") == "entry" and not gpu:
+    def granted(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """The CPU grants the entry role of a card; a GPU that grants is the other end of the link, and has the role."""
+        if gpu:
+            self._with("roles", gpu, str(said.get("role")), True)
+        elif said.get("role") == "entry":
             self._set("lease", card, (_whole(said.get("rank")), _whole(said.get("epoch"))))
 
-    def _lapsed(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
-        if said.get("role") == "entry" and not gpu:
+    def lapsed(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """It has ended."""
+        if gpu:
+            self._with("roles", gpu, str(said.get("role")), False)
+        elif said.get("role") == "entry":
             self._set("lease", card, (None, _whole(said.get("epoch"))))
 
-    def _sharedout(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def shared_out(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """Work is split over the cards."""
         self._set("shares", "", _all_whole(said.get("shares")) or [])
 
-    def _turn(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def turn(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """A context has the engine, or none."""
         self._set("turn", gpu, (_whole(said.get("context")), said.get("switching") is True))
 
-    def _memoryheld(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+    def memory_held(self, cycle: int, said: dict[str, Any], gpu: str, card: str) -> None:
+        """Contexts hold other memory."""
         self._set("pages", gpu, _whole(said.get("pages")))
+
+
+def _row(recording: Recording, cycle: int) -> int:
+    """The last one of a cycle or before; 0: there is none."""
+    found = recording.at(cycle)
+    return 0 if found is None else found.number
 
 
 def _whole(value: object) -> int | None:
@@ -119,9 +153,25 @@ def _all_whole(value: object) -> list[int] | None:
     return [each for each in value if type(each) is int] if isinstance(value, list) else None
 
 
-assert {TURN.lower(), MEMORY_HELD.lower(), STRUCK.lower()} <= {
-    name[1:] for name in dir(ToldPicture)
-}  # no event is missed
+_Act = Callable[[ToldPicture, int, dict[str, Any], str, str], None]
+_ACTS: dict[str, _Act] = {
+    STRUCK: ToldPicture.struck,
+    TURN: ToldPicture.turn,
+    MEMORY_HELD: ToldPicture.memory_held,
+    Counted.__name__: ToldPicture.counted,
+    Deposed.__name__: ToldPicture.deposed,
+    Draining.__name__: ToldPicture.draining,
+    Elected.__name__: ToldPicture.elected,
+    FirmwareLost.__name__: ToldPicture.lost,
+    FirmwareStopped.__name__: ToldPicture.stopped,
+    Flapped.__name__: ToldPicture.flapped,
+    Granted.__name__: ToldPicture.granted,
+    Lapsed.__name__: ToldPicture.lapsed,
+    LossOver.__name__: ToldPicture.loss_over,
+    NodeLost.__name__: ToldPicture.lost,
+    NotLent.__name__: ToldPicture.not_lent,
+    SharedOut.__name__: ToldPicture.shared_out,
+}
 
 
 class Pictures:
@@ -159,23 +209,39 @@ class Pictures:
 
     def picture(self, recording: Recording, cycle: int) -> ViewPicture:
         """Of a cycle up to which all was read. Raises RecordingError."""
-        last = recording.at(cycle)
-        row = 0 if last is None else last.number
+        row = _row(recording, cycle)
         number, told = self._kept[bisect_right(self._kept, row, key=lambda kept: kept[0]) - 1]
         told = told.copy()
         for event in recording.events(number + 1, row):
             self.take(recording, told, event)
         return self.shown(told, cycle, max(cycle, self._until(recording, told.copy(), row)), row)
 
+    def all(self, recording: Recording, wanted: Callable[[int], bool]) -> Iterator[ViewPicture]:
+        """That of the beginning, and of each cycle in which something changes and which is wanted. Raises
+        RecordingError."""
+        told = ToldPicture()
+        found: ViewPicture | None = self.shown(told, 0, 0, _row(recording, 0))
+        for cycle, events in groupby(recording.events(), key=lambda event: event.cycle):
+            changed = False
+            for event in events:
+                changed |= self.take(recording, told, event)
+            if not changed:
+                continue
+            if found is not None and cycle > found.cycle:
+                yield found.model_copy(update={"until": cycle - 1})
+            found = self.shown(told, cycle, cycle, _row(recording, cycle)) if not cycle or wanted(cycle) else None
+        if found is not None:
+            yield found.model_copy(update={"until": max(found.cycle, recording.last_cycle)})
+
     def _until(self, recording: Recording, told: ToldPicture, row: int) -> int:
         """The last cycle up to which it is known that nothing changes after a row."""
-        until = 0
-        for event in islice(recording.events(row + 1, max(self.upto, row)), _CHUNK):
+        last = max(self.upto, row)
+        following = list(islice(recording.events(row + 1, last), _CHUNK))
+        for event in following:
             if self.take(recording, told, event):
                 return event.cycle - 1
-            until = event.cycle - 1
-        end = next(recording.all(self.upto, self.upto), None)
-        return until if end is None else max(until, end.cycle - 1)
+        end = following[-1] if len(following) == _CHUNK else next(recording.all(last, last), None)
+        return 0 if end is None else end.cycle - 1
 
     def shown(self, told: ToldPicture, cycle: int, until: int, row: int) -> ViewPicture:
         """What is so as the page has it."""

@@ -1,16 +1,19 @@
 """What has to be searched for or played: done by processes of their own (`debug.desk`), so that rows come at once."""
 
 from bisect import bisect_left
+from itertools import takewhile
 from typing import Any
 
 from ringhil.emulator.debug.commands import bits_set
 from ringhil.emulator.debug.desk import SessionWorker
-from ringhil.emulator.debug.hops import FLIT, Passed
+from ringhil.emulator.debug.hops import FLIT
 from ringhil.emulator.debug.items import decoded, said
 from ringhil.emulator.debug.memory import plain
+from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.debug.shown import differences
 from ringhil.emulator.trace.identity import identity
 from ringhil.emulator.trace.recording import RecordedMessage
+from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.view.messages import (
     MOST_CYCLES,
     MOST_PASSED,
@@ -25,18 +28,22 @@ from ringhil.emulator.view.messages import (
     ViewPicture,
     ViewState,
 )
-from ringhil.emulator.view.places import Wires
+from ringhil.emulator.view.places import CPU, Wires
 from ringhil.emulator.view.reading import failures
 from ringhil.protocol.registers import ControlBit, StatusBit
-from ringhil.protocol.wire import LINKS
+from ringhil.protocol.wire import LINKS, Link
 
 _AROUND = 4_000  # cycles before and after, in which the rows of frames are looked for
 _MOST_LOOKED = 40_000  # rows
+_FROM_CPU = WAYS.index("from_cpu")
 _BYPASSED = StatusBit.BYPASS_CW | StatusBit.BYPASS_CCW
 
 
-class ViewWorker(SessionWorker):
-    """What the page asks for, of a session; see `debug.desk`."""
+class PlayedView:
+    """What the page asks for, of a session, at its message or event."""
+
+    def __init__(self, session: DebugSession) -> None:
+        self.session = session
 
     def begin(self) -> tuple[str | None, list[FailureAbout]]:
         """Why the run can't be played, if so, and what has failed in it."""
@@ -72,44 +79,51 @@ class ViewWorker(SessionWorker):
         passed = self.session.passes(first, last)
         if len(passed) > MOST_PASSED:
             last = max(first, passed[MOST_PASSED].cycle - 1)
-            passed = [each for each in passed[:MOST_PASSED] if each.cycle <= last] or passed[:MOST_PASSED]
-        rows = self._rows(first, last)
+        near, wires, gpus = self._near(first, last), self._wires, self.session.recording.gpus
+        rows: dict[object, list[tuple[int, int]]] = {}
+        for each in near:
+            rows.setdefault(identity(each.frame), []).append((each.cycle, each.number))
         messages: dict[object, int] = {}
-        wires = self._wires
-        return ViewPasses(first=first, last=last, frames=[self._frame(each, messages, rows, wires) for each in passed])
 
-    def _frame(
-        self, each: Passed, messages: dict[object, int], rows: dict[object, list[tuple[int, int]]], wires: Wires
-    ) -> PassedFrame:
-        gpu, link, (kind, fields) = self.session.recording.gpus[each.cell], LINKS[each.link], decoded(each.frame)
-        message = identity(each.frame) or each
-        near = rows.get(message, [])
-        place = bisect_left(near, (each.cycle, 0))
-        nearest = min(near[max(0, place - 1) : place + 1], key=lambda row: abs(row[0] - each.cycle), default=None)
-        return PassedFrame(
-            cycle=each.cycle,
-            gpu=gpu,
-            link=link.value,
-            to=wires.far(gpu, link.value),
-            flits=len(each.frame) // FLIT,
-            kind=kind,
-            text=said(fields),
-            bad=each.bad,
-            message=messages.setdefault(message, len(messages)),
-            row=None if nearest is None else nearest[1],
-        )
+        def shown(cycle: int, gpu: str, link: str, to: str, frame: bytes, bad: bool) -> PassedFrame:
+            kind, fields = decoded(frame)
+            message = identity(frame) or frame
+            there = rows.get(message, [])
+            place = bisect_left(there, (cycle, 0))
+            nearest = min(there[max(0, place - 1) : place + 1], key=lambda row: abs(row[0] - cycle), default=None)
+            return PassedFrame(
+                cycle=cycle,
+                gpu=gpu,
+                link=link,
+                to=to,
+                flits=len(frame) // FLIT,
+                kind=kind,
+                text=said(fields),
+                bad=bad,
+                message=messages.setdefault(message, len(messages)),
+                row=None if nearest is None else nearest[1],
+            )
 
-    def _rows(self, first: int, last: int) -> dict[object, list[tuple[int, int]]]:
-        """Cycle and number of the rows of each message that was sent or came about then, in order."""
+        found = [
+            shown(each.cycle, gpu, link, wires.far(gpu, link), each.frame, each.bad)
+            for each in passed[:MOST_PASSED]
+            for gpu, link in [(gpus[each.cell], LINKS[each.link].value)]
+        ]
+        # What the CPU sends is on no link of a GPU's own; it is there from when it is to be sent.
+        found += [
+            shown(each.cycle, CPU, Link.HOST.value, gpus[each.cell], each.frame, False)
+            for each in near
+            if each.way == _FROM_CPU and first <= each.cycle <= last
+        ]
+        return ViewPasses(first=first, last=last, frames=sorted(found, key=lambda frame: frame.cycle))
+
+    def _near(self, first: int, last: int) -> list[RecordedMessage]:
+        """The messages that were sent or came about then, in order."""
         recording = self.session.recording
         before = recording.at(max(0, first - _AROUND))
         start = 0 if before is None else before.number
-        found: dict[object, list[tuple[int, int]]] = {}
-        for message in recording.messages(start, start + _MOST_LOOKED):
-            if message.cycle > last + _AROUND:
-                break
-            found.setdefault(identity(message.frame), []).append((message.cycle, message.number))
-        return found
+        rows = recording.messages(start, start + _MOST_LOOKED)
+        return list(takewhile(lambda message: message.cycle <= last + _AROUND, rows))
 
     def exact(self, picture: ViewPicture) -> ViewPicture:
         """What was told, put right by what there was: roles, who is bypassed, what the CPU knows."""
@@ -141,6 +155,10 @@ class ViewWorker(SessionWorker):
         """What the CPU knows of one."""
         session = self.session
         return CardState(card=name, number=session.number, cycle=session.cycle, knows=plain(session.card(name)))
+
+
+class ViewWorker(SessionWorker, PlayedView):
+    """The same in a process of its own; see `debug.desk`."""
 
 
 def _cpu(name: str, knows: dict[str, Any]) -> CpuPicture:

@@ -5,10 +5,10 @@ from typing import Any
 from ringhil.emulator.debug.commands import MESSAGES, NAMES
 from ringhil.emulator.debug.items import NO_FRAME, RecordedItem, decoded
 from ringhil.emulator.debug.memory import plain
-from ringhil.emulator.debug.replaying import scenario_of
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.debug.shown import line
 from ringhil.emulator.events.recorded import KINDS
+from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.view.messages import FORMAT, MOST_ROWS, FailureAbout, RowLine, ViewAbout, ViewRow, ViewRows
@@ -55,10 +55,11 @@ def whole_row(recording: Recording, item: RecordedItem) -> ViewRow:
     return ViewRow(**row_line(item, recording.gpus).model_dump(), fields=plain(found), bytes=frame)
 
 
-def about(recording: Recording, wires: Wires, *, source: Any, live: bool, failures: list[FailureAbout]) -> ViewAbout:
+def about(
+    recording: Recording, scenario: Scenario, wires: Wires, *, source: Any, live: bool, failures: list[FailureAbout]
+) -> ViewAbout:
     """What it is. `unplayable` is what the session says."""
     outcome = recording.outcome or {}
-    scenario = scenario_of(recording)
     said, sharing, clock = outcome.get("failures"), scenario.sharing, recording.about.clock
     cycle = None if sharing is None else 10**9 / sharing.cycle
     return ViewAbout(

@@ -21,6 +21,7 @@ from ringhil.emulator.view.playing import ViewWorker
 from ringhil.emulator.view.timeline import ViewTime
 
 _TICK = 0.2  # seconds between looks at a recording that grows
+_TURN = 0.001  # seconds for others, between two pieces of what is read on
 _ALIVE = 15.0  # seconds without news, after which a browser that has vanished is found out
 _PATIENCE = 0.5  # seconds that the rows of failures may take
 _MOST_WAITING = 64  # requests that have to be played or searched for
@@ -44,7 +45,8 @@ class Shown:
         self.ended = False
         self.recording = Recording(path)
         try:
-            self.wires = Wires(scenario_of(self.recording).server)
+            self._scenario = scenario_of(self.recording)
+            self.wires = Wires(self._scenario.server)
             self._pictures = Pictures(self.recording, self.wires)
             self._time = ViewTime(self.recording)
             self._desks = list[Desk]()
@@ -75,10 +77,12 @@ class Shown:
             while not self.ended:
                 self.look()
                 last = self.recording.last_number
-                done = self._pictures.read(self.recording, last) and not self._time.read(self.recording)
+                more = self._time.read(self.recording)
+                await asyncio.sleep(_TURN)
+                done = self._pictures.read(self.recording, last) and not more
                 if done and self.growing is None:
                     return
-                await asyncio.sleep(_TICK if done else 0)
+                await asyncio.sleep(_TICK if done else _TURN)
 
     @staticmethod
     def _heard(desk: Desk) -> None:
@@ -107,6 +111,7 @@ class Shown:
                 asked.add_done_callback(self._late)
         return reading.about(
             self.recording,
+            self._scenario,
             self.wires,
             source=self._source,
             live=self.growing is not None,

@@ -12,7 +12,7 @@ from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.view import reading
 from ringhil.emulator.view.files import INDEX
 from ringhil.emulator.view.gate import error
-from ringhil.emulator.view.messages import MOST_BUCKETS, MOST_CYCLES, MOST_ROWS, ViewFound
+from ringhil.emulator.view.messages import MOST_BUCKETS, MOST_CYCLES, MOST_ROWS, ViewFound, json_of
 from ringhil.emulator.view.shown import Shown, ViewError
 
 try:
@@ -86,7 +86,7 @@ class _Answers:
                 return error(refused.status, str(refused))
             except RecordingError as damaged:
                 return error(500, one_line(str(damaged)))
-            return Response(found.model_dump_json(), media_type="application/json")
+            return Response(json_of(found), media_type="application/json")
 
         return respond
 
@@ -148,7 +148,7 @@ class _Answers:
 
         async def lines() -> AsyncIterator[bytes]:
             async for followed in self._shown.follow():
-                yield b":\n\n" if followed is None else f"data: {followed.model_dump_json()}\n\n".encode()
+                yield b":\n\n" if followed is None else f"data: {json_of(followed)}\n\n".encode()
 
         return StreamingResponse(lines(), media_type="text/event-stream")
 

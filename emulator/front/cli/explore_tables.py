@@ -53,6 +53,8 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
             console.print(f"  replay: {escape(case['replay'])}", soft_wrap=True)
         if case["recording"]:
             console.print(f"  recorded: ringhil step {escape(case['recording'])}", soft_wrap=True)
+        if case["page"]:
+            console.print(f"  page: {escape(case['page'])}", soft_wrap=True)
         if case["smallest"]:
             console.print(f"  smallest: {escape(case['smallest'])}", soft_wrap=True)
     if len(ways) > _MOST_SHOWN:

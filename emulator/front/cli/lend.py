@@ -8,7 +8,16 @@ import click
 
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.lend_client import kubevirt, list_, release, request, token, watch
+from ringhil.emulator.front.cli.lend_client import (
+    certificate,
+    data,
+    kubevirt,
+    list_,
+    release,
+    request,
+    token,
+    watch,
+)
 from ringhil.emulator.front.cli.lend_serve import serve
 from ringhil.emulator.front.cli.lend_usage import train, usage
 from ringhil.emulator.front.cli.options import json_option
@@ -23,7 +32,7 @@ def command() -> None:
     """Lend a whole GPU to a virtual machine."""
 
 
-for _each in (serve, request, release, list_, watch, token, kubevirt, train, usage):
+for _each in (serve, request, release, list_, watch, data, token, certificate, kubevirt, train, usage):
     command.add_command(_each)
 
 

@@ -1,34 +1,59 @@
-"""`ringhil lend request`, `release`, `list`, `watch`: what people ask a server that lends GPUs."""
+"""`ringhil lend request`, `release`, `list`, `watch`, `data`: what people ask a server that lends GPUs."""
 
 import json
 import re
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from pathlib import Path
+from typing import Any
 
 import click
 
-from ringhil.emulator.errors import printable
+from ringhil.emulator.errors import RinghilError, printable
+from ringhil.emulator.files import AtomicFile, reason_of
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import Seconds, json_option
+from ringhil.emulator.front.cli.options import GivenPath, Seconds, json_option
 from ringhil.emulator.lending.client import LendClient, LendClientError
 from ringhil.emulator.lending.document import MOST_ID, MOST_SIZE, NODE
+from ringhil.emulator.lending.handover import DATA_NAME
 from ringhil.emulator.lending.kubevirt import permitted_host_devices
 from ringhil.emulator.lending.tokens import node_token
 from ringhil.emulator.pages.tables import print_table, table
 
-F = TypeVar("F", bound=Callable[..., Any])
+Asks = Callable[[], LendClient]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CONFLICT = 409
+MOST_DAYS = 3650
 
 
-def _server_options(command: F) -> F:
-    url = click.option("--url", envvar="RINGHIL_LEND_URL", metavar="URL", help="Of the server  [env: RINGHIL_LEND_URL]")
-    token = click.option(
+def _asks_server(command: Callable[..., Any]) -> Callable[..., Any]:
+    """With options that say which server is asked, and with what: as the argument `ask`."""
+
+    @click.option("--url", envvar="RINGHIL_LEND_URL", metavar="URL", help="Of the server  [env: RINGHIL_LEND_URL]")
+    @click.option(
         "--token", envvar="RINGHIL_LEND_TOKEN", metavar="TOKEN", help="What it is asked with  [env: RINGHIL_LEND_TOKEN]"
     )
-    return url(token(command))
+    @click.option(
+        "--ca",
+        envvar="RINGHIL_LEND_CA",
+        type=GivenPath(),
+        metavar="FILE",
+        help="Certificate of who has signed the server's  [env: RINGHIL_LEND_CA]",
+    )
+    @wraps(command)
+    def asking(*given: Any, url: str | None, token: str | None, ca: Path | None, **options: Any) -> Any:
+        def ask() -> LendClient:
+            for name, value in (("url", url), ("token", token)):
+                if not value:
+                    wanted = "what `ringhil lend serve` prints"
+                    raise click.UsageError(f"--{name}: wanted is {wanted}, here or in RINGHIL_LEND_{name.upper()}")
+            return LendClient(url or "", token or "", ca)
+
+        return command(*given, ask=ask, **options)
+
+    return asking
 
 
 class _Size(click.ParamType[int]):
@@ -53,7 +78,7 @@ class _Size(click.ParamType[int]):
 @click.option("--mapping", metavar="NAME", help="One of the GPUs of this name.")
 @click.option("--xml", is_flag=True, help="Print what libvirt loads, and nothing else.")
 @json_option
-@_server_options
+@_asks_server
 def request(
     node: str,
     kind: str,
@@ -62,8 +87,7 @@ def request(
     mapping: str | None,
     xml: bool,
     as_json: bool,
-    url: str | None,
-    token: str | None,
+    ask: Asks,
 ) -> int:
     """Ask for a GPU for the guest NODE (i-0000002d).
 
@@ -74,7 +98,7 @@ def request(
     wish = {"node": node, "kind": kind, "size": size, "gpu": gpu, "mapping": mapping}
     with explained():
         try:
-            loan = _client(url, token).request(wish)
+            loan = ask().request(wish)
         except LendClientError as error:
             if error.status != _CONFLICT:
                 raise
@@ -87,22 +111,22 @@ def request(
 @click.command("release")
 @click.argument("loan", type=click.IntRange(1, MOST_ID))
 @json_option
-@_server_options
-def release(loan: int, as_json: bool, url: str | None, token: str | None) -> None:
+@_asks_server
+def release(loan: int, as_json: bool, ask: Asks) -> None:
     """Give back the GPU of a LOAN, by its number."""
     with explained():
-        found = _client(url, token).release(loan)
+        found = ask().release(loan)
     click.echo(json.dumps(found) if as_json else _line(found))
 
 
 @click.command("list")
 @click.option("--gpus", is_flag=True, help="List GPUs, not loans.")
 @json_option
-@_server_options
-def list_(gpus: bool, as_json: bool, url: str | None, token: str | None) -> None:
+@_asks_server
+def list_(gpus: bool, as_json: bool, ask: Asks) -> None:
     """List loans, the newest first, or GPUs."""
     with explained():
-        client = _client(url, token)
+        client = ask()
         found: Any = client.gpus() if gpus else {"loans": client.loans()}
     if as_json:
         click.echo(json.dumps(found))
@@ -128,12 +152,12 @@ _LEFT = ("guest", "GPU", "state", "kind", "why", "type", "mappings", "holders")
 @click.command("watch")
 @click.option("--every", type=Seconds(0.1), default=1.0, show_default=True, help="Seconds between two looks.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document for each change.")
-@_server_options
-def watch(every: float, as_json: bool, url: str | None, token: str | None) -> None:
+@_asks_server
+def watch(every: float, as_json: bool, ask: Asks) -> None:
     """Print a line whenever a loan changes, until it is interrupted."""
     seen: dict[int, tuple[str, str]] = {}
     with explained():
-        client = _client(url, token)
+        client = ask()
         while True:
             for loan in reversed(client.loans()):
                 now = (_state(loan), loan["error"] or "")
@@ -143,12 +167,68 @@ def watch(every: float, as_json: bool, url: str | None, token: str | None) -> No
             time.sleep(every)
 
 
+@click.command("data")
+@click.argument("name", required=False)
+@click.option("-o", "--out", type=GivenPath(), metavar="FILE", help="Write it to this file; NAME unless told.")
+@click.option("--packed", is_flag=True, help="Have it packed on its way.")
+@json_option
+@_asks_server
+def data(name: str | None, out: Path | None, packed: bool, as_json: bool, ask: Asks) -> None:
+    """Get the file NAME that the server hands over to guests that have a GPU; without NAME, list them.
+
+    What came is as the server has it, or there is no file.
+    """
+    if name is None and (out is not None or packed):
+        raise click.UsageError("NAME: wanted is which file, with --out and --packed")
+    with explained():
+        if name is None:
+            found = ask().data()
+            if as_json:
+                click.echo(json.dumps({"data": found}))
+                return
+            shown = table("file", "bytes", left=("file",))
+            for each in found:
+                shown.add_row(printable(str(each["name"])), f"{each['size']:,}")
+            print_table(terminal.output(), shown)
+            return
+        if not re.fullmatch(DATA_NAME, name):
+            raise click.UsageError(
+                f"NAME: found {printable(name[:80])!r}; allowed are letters, digits, '.', '_' and '-'"
+            )
+        client, file = ask(), Path(name) if out is None else out
+        try:
+            with AtomicFile(file, binary=True) as draft:
+                with draft.partial.open("xb") as opened:
+                    size = client.fetch(name, opened, packed=packed)
+                draft.commit()
+        except LendClientError:
+            raise
+        except OSError as error:
+            raise RinghilError(f"{file}: cannot be written: {reason_of(error)}") from None
+    click.echo(json.dumps({"name": name, "file": str(file), "size": size}) if as_json else f"{file}: {size:,} bytes")
+
+
+@click.command("certificate")
+@click.argument("folder", type=GivenPath())
+@click.option(
+    "--name", "names", multiple=True, metavar="HOST", help="A name or address by which guests reach the server."
+)
+@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=365, show_default=True, help="How long it is good.")
+def certificate(folder: Path, names: tuple[str, ...], days: int) -> None:
+    """Make a certificate for `lend serve --tls FOLDER`: ca-cert.pem for guests, server-cert.pem and server-key.pem."""
+    with explained():
+        from ringhil.emulator.lending.certificate import AUTHORITY, HERE, make_certificate
+
+        make_certificate(folder, (*HERE, *names), days)
+    click.echo(f"{folder / AUTHORITY}: for guests; good for {', '.join((*HERE, *names))}, for {days} days")
+
+
 @click.command("kubevirt")
-@_server_options
-def kubevirt(url: str | None, token: str | None) -> None:
+@_asks_server
+def kubevirt(ask: Asks) -> None:
     """Print what KubeVirt reads of the server's GPUs: permittedHostDevices, a resource for each name or type."""
     with explained():
-        gpus = _client(url, token).gpus()["gpus"]
+        gpus = ask().gpus()["gpus"]
         names = dict.fromkeys(name for each in gpus for name in each["mappings"])
         mappings = {name: [each["gpu"] for each in gpus if name in each["mappings"]] for name in names}
         click.echo(permitted_host_devices({each["gpu"]: each["pci_id"] for each in gpus}, mappings))
@@ -166,14 +246,6 @@ def token(node: str, token: str | None) -> None:
     if not re.fullmatch(NODE, node):
         raise click.UsageError(f"NODE: found {printable(node[:40])!r}; allowed is a node address such as i-0000002d")
     click.echo(node_token(token, node))
-
-
-def _client(url: str | None, token: str | None) -> LendClient:
-    for name, value in (("url", url), ("token", token)):
-        if not value:
-            wanted = "what `ringhil lend serve` prints"
-            raise click.UsageError(f"--{name}: wanted is {wanted}, here or in RINGHIL_LEND_{name.upper()}")
-    return LendClient(url or "", token or "")
 
 
 def _state(loan: dict[str, Any]) -> str:

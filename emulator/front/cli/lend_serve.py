@@ -19,6 +19,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import Attachment, LendableGpu
 from ringhil.emulator.lending.choice import CHOICES, LEARNED_CHOICE
 from ringhil.emulator.lending.document import NAME
+from ringhil.emulator.lending.handover import HandoverFolder
 from ringhil.emulator.lending.lent_card import HOST_SETTINGS
 from ringhil.emulator.lending.libvirt import LOCAL, LibvirtAttachment
 from ringhil.emulator.lending.loans import IdleTimes
@@ -50,6 +51,16 @@ _WATT = 0.1  # of a unit of power in a file
 )
 @click.option(
     "--listen", "where", default="127.0.0.1:0", metavar="HOST:PORT", help="Where guests ask; port 0: a free one."
+)
+@click.option(
+    "--tls",
+    "tls",
+    type=GivenPath(),
+    metavar="DIR",
+    help="Be asked by HTTPS, with server-cert.pem and server-key.pem of this folder (ringhil lend certificate).",
+)
+@click.option(
+    "--data", type=GivenPath(), metavar="DIR", help="Hand the files of this folder over to guests that have a GPU."
 )
 @click.option(
     "--database", default="sqlite:///lending.db", show_default=True, metavar="URL", help="Where loans are written down."
@@ -90,6 +101,8 @@ def serve(
     connect: str | None,
     guests: Path | None,
     where: str,
+    tls: Path | None,
+    data: Path | None,
     database: str,
     period: float,
     grace: float,
@@ -120,6 +133,7 @@ def serve(
         from ringhil.emulator.lending.learning import kept_choice
         from ringhil.emulator.lending.serving import LendServing
         from ringhil.emulator.lending.usage import UsageLog
+        from ringhil.emulator.web_server import TlsFiles
 
         scenario = load(file)
         cycle = cycle_of(scenario) if clock is None else 1 / clock
@@ -137,6 +151,8 @@ def serve(
             raise RinghilError("--guests: wanted with --attachment qemu, and only with that")
         if guests is not None and not guests.is_dir():
             raise RinghilError(f"--guests: {guests}: found no such folder")
+        handed = None if data is None else HandoverFolder(data)
+        files = None if tls is None else TlsFiles(tls / "server-cert.pem", tls / "server-key.pem")
         token = new_token() if token_file is None else _token(token_file)
         found = stack.enter_context(open_database(database))
         chooses = kept_choice(found, choice)
@@ -173,9 +189,11 @@ def serve(
                 clock=clock,
                 mappings=mappings,
                 usage=keeper,
+                tls=files,
+                data=handed,
             )
         )
-        if not serving.web.loopback:
+        if not serving.web.loopback and tls is None:
             click.echo("ringhil: --listen: others on the network can read what is asked, and tokens with it", err=True)
         if as_json:
             click.echo(json.dumps({"ready": True, "url": serving.web.url, "token": token}))

@@ -10,12 +10,14 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.debug.growing import Growing
+from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import firmware_option, rtl_options
+from ringhil.emulator.front.cli.options import FILE, firmware_option, rtl_options
+from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load
 from ringhil.emulator.trace.recording import Recording
@@ -32,19 +34,30 @@ _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
     metavar="HOST:PORT",
     help="Where the page is; port 0: a free one. From other machines only with the token that is printed.",
 )
+@click.option("--html", type=FILE, metavar="FILE", help="Write the page as one file that stands alone, and end.")
 @click.option("--no-open", is_flag=True, help="Open no browser.")
 @rtl_options
 @firmware_option
 @click.option("--json", "as_json", is_flag=True, help="Print where the page is as one JSON document; open no browser.")
 def command(
-    file: Path, where: str, no_open: bool, rtl: Path | None, top: str, firmware: tuple[str, ...], as_json: bool
+    file: Path,
+    where: str,
+    html: Path | None,
+    no_open: bool,
+    rtl: Path | None,
+    top: str,
+    firmware: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Show a run in a browser: rings with frames that move, roles, faults, counts, and a time line both ways.
 
     A server's file is run and recorded while the page shows it. The page is there until SIGINT or SIGTERM.
+
+    With --html a file is written that needs no server: all of a small run, else what is around failures.
     """
     with explained(), ExitStack() as stack:
         from ringhil.emulator.lending.tokens import new_token
+        from ringhil.emulator.view.alone import page_alone
         from ringhil.emulator.view.files import built
         from ringhil.emulator.view.gate import Gate
         from ringhil.emulator.view.shown import Shown
@@ -56,16 +69,32 @@ def command(
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
         page = built()
         scenario = None if Recording.is_one(file) else load(file)
-        web = WebServer(where)
-        stack.callback(web.close)
+        if html is not None:
+            check_apart([file], html=html)
+            must_be_writable(html)
+        if html is None:
+            web = WebServer(where)
+            stack.callback(web.close)
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         growing = None
         if scenario is not None:
             file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-view-"))) / file.stem
-            growing = Growing(file, scenario, library, choice)
-            stack.callback(growing.close)
-        shown = Shown(file, lambda: DebugSession(file, library, firmware=choice, memory=_MEMORY), growing)
+            if html is None:
+                growing = Growing(file, scenario, library, choice)
+                stack.callback(growing.close)
+            else:
+                record_run(file, scenario, library, choice)
+
+        def session() -> DebugSession:
+            return DebugSession(file, library, firmware=choice, memory=_MEMORY)
+
+        if html is not None:
+            write_page(html, page_alone(stack.enter_context(session()), page))
+            if as_json:
+                click.echo(json.dumps({"html": str(html)}))
+            return 0
+        shown = Shown(file, session, growing)
         stack.callback(shown.close)
         token = None if web.loopback else new_token()
         url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"

@@ -3,6 +3,7 @@
  *     ringhil_agent HOST:PORT NODE request KIND SIZE
  *     ringhil_agent HOST:PORT NODE status ID
  *     ringhil_agent HOST:PORT NODE release ID
+ *     ringhil_agent HOST:PORT NODE data NAME FILE
  *
  * The token is in the environment: RINGHIL_TOKEN. Prints one line of JSON; exit code 0: done, 1: the server says no,
  * 2: it could not be asked. */
@@ -59,6 +60,33 @@ static int connected(const char *host, const char *port)
     return line;
 }
 
+static int take(void *to, const char *data, size_t size)
+{
+    return fwrite(data, 1, size, to) == size;
+}
+
+/* The file is there when all of it has come. */
+static ra_result fetched(ra_agent *agent, const char *name, const char *to, ra_loan *loan)
+{
+    char part[4096];
+    FILE *file;
+    ra_result result;
+
+    if ((size_t)snprintf(part, sizeof part, "%s.part", to) >= sizeof part)
+        return RA_UNFIT;
+    file = fopen(part, "wb");
+    if (!file)
+        return RA_UNWANTED;
+    result = ra_data(agent, name, take, file, loan);
+    if (fclose(file) && result == RA_OK)
+        result = RA_UNWANTED;
+    if (result == RA_OK && rename(part, to))
+        result = RA_UNWANTED;
+    if (result != RA_OK)
+        remove(part);
+    return result;
+}
+
 static int wrong(const char *what)
 {
     fprintf(stderr, "ringhil_agent: %s\n", what);
@@ -75,7 +103,7 @@ int main(int count, char **words)
     int line;
 
     if (count < 5 || strlen(words[1]) >= sizeof host || !strrchr(words[1], ':'))
-        return wrong("wanted is HOST:PORT NODE request KIND SIZE | status ID | release ID");
+        return wrong("wanted is HOST:PORT NODE request KIND SIZE | status ID | release ID | data NAME FILE");
     strcpy(host, words[1]);
     port = strrchr(host, ':');
     *port++ = 0;
@@ -100,14 +128,18 @@ int main(int count, char **words)
         result = ra_status(&agent, words[4], &loan);
     } else if (!strcmp(words[3], "release") && count == 5) {
         result = ra_release(&agent, words[4], &loan);
+    } else if (!strcmp(words[3], "data") && count == 6) {
+        result = fetched(&agent, words[4], words[5], &loan);
     } else {
-        return wrong("wanted is request KIND SIZE, status ID or release ID");
+        return wrong("wanted is request KIND SIZE, status ID, release ID or data NAME FILE");
     }
     close(line);
     if (result == RA_UNFIT)
         return wrong("a word is empty, too long, or has characters that no word here may have");
     if (result == RA_LOST)
         return wrong("the server has gone");
+    if (result == RA_UNWANTED)
+        return wrong("the file can't be written");
     if (result == RA_MALFORMED)
         return wrong("what came is no answer of a lending server");
     printf("{\"http\": %d, \"id\": \"%s\", \"gpu\": \"%s\", \"state\": \"%s\", \"error\": \"%s\"}\n", loan.http, loan.id,

@@ -77,10 +77,11 @@ static const char *header(const char *head, size_t size, const char *name)
     return 0;
 }
 
-/* Bytes of the body, as the head says it; -1: it doesn't, or more than fits. */
+/* Bytes of the body, as the head says it; -1: it doesn't, or too many for a long. */
 static long body_size(const char *head, size_t size)
 {
     const char *value = header(head, size, "content-length");
+    const long most = (long)(((unsigned long)-1) >> 1);
     long number = 0;
     int digits = 0;
 
@@ -89,9 +90,9 @@ static long body_size(const char *head, size_t size)
     while (*value == ' ' || *value == '\t')
         value++;
     for (; *value >= '0' && *value <= '9'; value++, digits++) {
-        number = 10 * number + (*value - '0');
-        if (number > RA_LARGEST)
+        if (number > (most - 9) / 10)
             return -1;
+        number = 10 * number + (*value - '0');
     }
     return digits && (*value == '\r' || *value == '\n') ? number : -1;
 }
@@ -176,11 +177,11 @@ static ra_result fill(ra_agent *agent, size_t *have, size_t size)
     return RA_OK;
 }
 
-static ra_result answer(ra_agent *agent, ra_loan *loan)
+/* Reads the head of an answer to the buffer, and not more. */
+static ra_result read_head(ra_agent *agent, ra_loan *loan, size_t *head_size, long *size)
 {
-    const char *head = agent->buffer, *body;
-    size_t have = 0, head_size;
-    long size;
+    const char *head = agent->buffer;
+    size_t have = 0;
     int i;
     ra_result result;
 
@@ -201,14 +202,23 @@ static ra_result answer(ra_agent *agent, ra_loan *loan)
             return RA_MALFORMED;
         loan->http = 10 * loan->http + (head[i] - '0');
     }
-    head_size = have;
-    size = loan->http == 204 ? 0 : body_size(head, head_size);
-    if (size < 0 || (size_t)size > RA_LARGEST - head_size)
+    *head_size = have;
+    *size = loan->http == 204 ? 0 : body_size(head, have);
+    return *size < 0 ? RA_MALFORMED : RA_OK;
+}
+
+/* Reads the body behind its head. */
+static ra_result read_body(ra_agent *agent, ra_loan *loan, size_t head_size, long size)
+{
+    const char *body = agent->buffer + head_size;
+    size_t have = head_size;
+    ra_result result;
+
+    if ((unsigned long)size > RA_LARGEST - head_size)
         return RA_MALFORMED;
     result = fill(agent, &have, head_size + (size_t)size);
     if (result != RA_OK)
         return result;
-    body = head + head_size;
     member(body, (size_t)size, "id", loan->id, sizeof loan->id);
     member(body, (size_t)size, "gpu", loan->gpu, sizeof loan->gpu);
     member(body, (size_t)size, "state", loan->state, sizeof loan->state);
@@ -218,7 +228,7 @@ static ra_result answer(ra_agent *agent, ra_loan *loan)
 
 /* ---------------------------------------------------------------------------------------------------- questions */
 
-static ra_result ask(ra_agent *agent, const char *method, const char *id, const char *body, ra_loan *loan)
+static ra_result send_question(ra_agent *agent, const char *path, const char *id, const char *body, ra_loan *loan)
 {
     text request;
     size_t at = 0, i;
@@ -229,12 +239,9 @@ static ra_result ask(ra_agent *agent, const char *method, const char *id, const 
     request.size = 0;
     request.room = RA_LARGEST;
     request.unfit = 0;
-    add(&request, method);
-    add(&request, " /v1/loans");
-    if (id) {
-        add(&request, "/");
+    add(&request, path);
+    if (id)
         add_word(&request, id);
-    }
     add(&request, " HTTP/1.1\r\nHost: ");
     add_word(&request, agent->host);
     add(&request, "\r\nAuthorization: Bearer ");
@@ -255,7 +262,19 @@ static ra_result ask(ra_agent *agent, const char *method, const char *id, const 
             return RA_LOST;
         at += (size_t)sent;
     }
-    return answer(agent, loan);
+    return RA_OK;
+}
+
+/* `path`: with the method before it. */
+static ra_result ask(ra_agent *agent, const char *path, const char *id, const char *body, ra_loan *loan)
+{
+    size_t head_size;
+    long size;
+    ra_result result = send_question(agent, path, id, body, loan);
+
+    if (result == RA_OK)
+        result = read_head(agent, loan, &head_size, &size);
+    return result == RA_OK ? read_body(agent, loan, head_size, size) : result;
 }
 
 ra_result ra_request(ra_agent *agent, const char *kind, unsigned long size, ra_loan *loan)
@@ -277,15 +296,42 @@ ra_result ra_request(ra_agent *agent, const char *kind, unsigned long size, ra_l
     if (body.unfit)
         return RA_UNFIT;
     space[body.size] = 0;
-    return ask(agent, "POST", 0, space, loan);
+    return ask(agent, "POST /v1/loans", 0, space, loan);
 }
 
 ra_result ra_status(ra_agent *agent, const char *id, ra_loan *loan)
 {
-    return ask(agent, "GET", id, 0, loan);
+    return ask(agent, "GET /v1/loans/", id, 0, loan);
 }
 
 ra_result ra_release(ra_agent *agent, const char *id, ra_loan *loan)
 {
-    return ask(agent, "DELETE", id, 0, loan);
+    return ask(agent, "DELETE /v1/loans/", id, 0, loan);
+}
+
+ra_result ra_data(ra_agent *agent, const char *name, ra_take take, void *to, ra_loan *loan)
+{
+    size_t head_size;
+    long left;
+    ra_result result = send_question(agent, "GET /v1/data/", name, 0, loan);
+
+    if (result == RA_OK)
+        result = read_head(agent, loan, &head_size, &left);
+    if (result != RA_OK)
+        return result;
+    if (loan->http != 200)
+        return read_body(agent, loan, head_size, left);
+    while (left) {
+        size_t most = (unsigned long)left < RA_LARGEST ? (size_t)left : RA_LARGEST;
+        long got = agent->line.receive(agent->line.line, agent->buffer, most);
+
+        if (got <= 0)
+            return RA_LOST;
+        if ((size_t)got > most)
+            return RA_MALFORMED;
+        if (!take(to, agent->buffer, (size_t)got))
+            return RA_UNWANTED;
+        left -= got;
+    }
+    return RA_OK;
 }

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ringhil.emulator.lending.desk import LoanDesk
+from ringhil.emulator.lending.handover import HandoverFolder
+from ringhil.emulator.lending.loans import IdleTimes
 from ringhil.emulator.lending.office import LoanOffice
 from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.web import application
-from ringhil.emulator.web_server import MOST_CONNECTIONS, WebServer
+from ringhil.emulator.web_server import MOST_CONNECTIONS, TlsFiles, WebServer
 
-from .world import World
+from .world import IDLE, World
 
 TOKEN = "the-operators-token-of-these-tests"
 PLENTY = RequestRate(1e6, 1e6)
@@ -51,9 +53,16 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, rate: RequestRate = PLENTY, most: int = MOST_CONNECTIONS) -> Iterator[Served]:
-    world = World(folder)
-    desk, web = LoanDesk(), WebServer("127.0.0.1:0", most)
+def served(
+    folder: Path,
+    rate: RequestRate = PLENTY,
+    most: int = MOST_CONNECTIONS,
+    tls: TlsFiles | None = None,
+    data: Path | None = None,
+    idle: IdleTimes = IDLE,
+) -> Iterator[Served]:
+    world = World(folder, idle=idle)
+    desk, web = LoanDesk(), WebServer("127.0.0.1:0", most, tls)
     office = LoanOffice(world.loans, 1e-6)
     ended = threading.Event()
     wrong: list[BaseException] = []
@@ -71,7 +80,7 @@ def served(folder: Path, rate: RequestRate = PLENTY, most: int = MOST_CONNECTION
 
     thread = threading.Thread(target=play)
     thread.start()
-    web.begin(application(office, desk, TOKEN, rate, web.used))
+    web.begin(application(office, desk, TOKEN, rate, web.used, None if data is None else HandoverFolder(data)))
     try:
         yield Served(web, world)
     finally:

@@ -62,8 +62,13 @@ def right(shown: Guest) -> None:
 
 
 def test_a_guest_borrows_a_gpu_computes_on_it_and_gives_it_back(elf: Path, tmp_path: Path) -> None:
-    """Within 10 seconds after it has booted; then the census counts the GPU again."""
-    words = ("lend", "serve", ONE_CARD, "--attachment", "qemu", "--guests", tmp_path, "--json")
+    """Within 10 seconds after it has booted, with data of the server's in the GPU's memory as it was there; then the
+    census counts the GPU again."""
+    handed = tmp_path / "data"
+    handed.mkdir()
+    content = pattern(SEED + 1, 3000)
+    (handed / "weights.bin").write_bytes(content)
+    words = ("lend", "serve", ONE_CARD, "--attachment", "qemu", "--guests", tmp_path, "--json", "--data", handed)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with started(*words, "--database", f"sqlite:///{tmp_path}/lending.db", **pipes) as server:
         assert server.stdout is not None
@@ -72,9 +77,11 @@ def test_a_guest_borrows_a_gpu_computes_on_it_and_gives_it_back(elf: Path, tmp_p
             before = _states(ready)
             host = ready["url"].removeprefix("http://")
             asks = {"host": host, "node": NODE, "kind": "training", "token": node_token(ready["token"], NODE)}
+            asks |= {"data": "weights.bin"}
             with guest(elf, tmp_path, api=host, bytes=BYTES, seed=SEED, **asks) as running:
                 running.wait_for("done")
                 right(running)
+                assert running.wait_for("data")[:2] == ["0000", digest(content)]
                 assert running.at("done") - running.at("booted") < 10
                 (name,) = running.wait_for("loan")
             assert before[name] == "free"

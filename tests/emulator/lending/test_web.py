@@ -204,7 +204,7 @@ def test_what_is_no_http_ends_its_own_connection_only(shared: Served, said: byte
 
 def test_the_openapi_document_says_what_is_done(tmp_path: Path) -> None:
     """Requests made up from the document, right and wrong ones: each answer is one that the document has."""
-    with served(tmp_path) as server:
+    with served(tmp_path, data=tmp_path) as server:
         document = server.ask("GET", "/openapi.json").document
         asked = Counter[str]()
         for found in schemathesis.openapi.from_dict(document).get_all_operations():

@@ -121,8 +121,8 @@ class ModelHost:
 class World:
     """Everything, and what was seen of it. `groups`: the IOMMU group of each GPU."""
 
-    def __init__(self, folder: Path, groups: Sequence[str] = GPUS, url: str = "") -> None:
-        self.clock = [0]
+    def __init__(self, folder: Path, groups: Sequence[str] = GPUS, url: str = "", idle: IdleTimes = IDLE) -> None:
+        self.clock, self.idle = [0], idle
         self.database = open_database(url or f"sqlite:///{folder}/lending.db")
         if not url:
             self.database.close()
@@ -145,7 +145,7 @@ class World:
         self.turn()
 
     def _loans(self) -> GpuLoans:
-        return GpuLoans(self.journal, self.sim, self.host, IDLE)
+        return GpuLoans(self.journal, self.sim, self.host, self.idle)
 
     # ------------------------------------------------------------------------------------------------- what happens
 
@@ -248,10 +248,10 @@ class World:
         idle = self.clock[0] - max(got, *(self.busy_until[gpu] for gpu in loan.gpus))
         if loan.released:
             if loan.reason == "idle" and loan.id not in self.ended:
-                assert idle >= IDLE.period + IDLE.grace - 2 * STEP, "it was not idle for so long"
+                assert idle >= self.idle.period + IDLE.grace - 2 * STEP, "it was not idle for so long"
             self.ended.setdefault(loan.id, loan.reason)
         else:
-            most = 2 * IDLE.period + IDLE.grace + 2 * STEP + self.lost
+            most = 2 * self.idle.period + IDLE.grace + 2 * STEP + self.lost
             assert idle <= most, "it is idle, and was not taken back"
 
     def all_comes_back(self) -> None:
@@ -262,7 +262,7 @@ class World:
             self.sim.says(node, GuestState.UP)
         for gpu in GPUS:
             self.sim.mend(gpu)
-        for _ in range((2 * IDLE.period + IDLE.grace + self.lost) // STEP + 200):
+        for _ in range((2 * self.idle.period + IDLE.grace + self.lost) // STEP + 200):
             self.turn()
             if not self.loans.opened():
                 break

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -91,19 +92,42 @@ def test_nothing_free_is_exit_code_1_with_the_time_to_wait(tmp_path: Path) -> No
 
 
 def test_the_first_loan_goes_as_its_page_says(tmp_path: Path) -> None:
-    page = (ROOT / "docs/howto/lending.md").read_text().partition("## The first loan")[2]
-    file, console = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("yaml", "console"))
-    assert file is not None
-    assert console is not None
-    with lender(tmp_path, text=file[1]) as (_, env):
-        for part in console[1].split("$ ringhil ")[1:]:
-            words, *wanted = part.splitlines()
-            for _ in range(50):  # time passes between two commands of a reader
-                found = [line.rstrip() for line in ringhil(*words.split(), env=env).stdout.splitlines()]
-                if found == wanted:
-                    break
-                time.sleep(0.1)
-            assert found == wanted, words
+    with lender(tmp_path, text=_block("## The first loan", "yaml")) as (_, env):
+        _play(_block("## The first loan", "console"), env, tmp_path)
+
+
+def test_data_goes_by_https_as_its_page_says(tmp_path: Path) -> None:
+    content = random.Random(1).randbytes(3000)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "weights.bin").write_bytes(content)
+    assert ringhil("lend", "certificate", "keys", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "keys" / "server-key.pem").stat().st_mode & 0o777 == 0o600
+    assert "name another folder" in refusal("lend", "certificate", "keys", cwd=tmp_path)
+    with lender(tmp_path, "--tls", "keys", "--data", "data") as (_, env):
+        assert env["RINGHIL_LEND_URL"].startswith("https://")
+        assert "certificate" in refusal("lend", "list", env=env)
+        _play(_block("### Data for guests", "console"), env | {"RINGHIL_LEND_CA": "keys/ca-cert.pem"}, tmp_path)
+    assert (tmp_path / "weights.bin").read_bytes() == content
+
+
+def _block(title: str, kind: str) -> str:
+    """The first of its kind in a part of the page."""
+    page = (ROOT / "docs/howto/lending.md").read_text().partition(f"{title}\n")[2]
+    found = re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def _play(console: str, env: dict[str, str], folder: Path) -> None:
+    """Each command says what the page says."""
+    for part in console.split("$ ringhil ")[1:]:
+        words, *wanted = part.splitlines()
+        for _ in range(50):  # time passes between two commands of a reader
+            found = [line.rstrip() for line in ringhil(*words.split(), env=env, cwd=folder).stdout.splitlines()]
+            if found == wanted:
+                break
+            time.sleep(0.1)
+        assert found == wanted, words
 
 
 @pytest.mark.parametrize(
@@ -118,6 +142,8 @@ def test_the_first_loan_goes_as_its_page_says(tmp_path: Path) -> None:
         (("--group", "a.0,a.1", "--group", "a.1,a.2"), "is in two groups"),
         (("--token-file", "short"), "letters, digits"),
         (("--period", "0"), "more than 0"),
+        (("--tls", "nowhere"), "ringhil lend certificate"),
+        (("--data", "nowhere"), "nowhere: No such"),
     ],
 )
 def test_a_wrong_option_is_one_line(tmp_path: Path, words: tuple[str, ...], wanted: str) -> None:
@@ -137,6 +163,10 @@ def test_a_wrong_option_is_one_line(tmp_path: Path, words: tuple[str, ...], want
         (("list", "--url", "http://127.0.0.1:9", "--token", "t"), "Connection refused"),
         (("request", "i-1", "--size", "10 apples"), "16GiB"),
         (("token", "x", "--token", "t"), "i-0000002d"),
+        (("list", "--url", "https://127.0.0.1:9", "--token", "t", "--ca", "/dev/null"), "no certificate"),
+        (("data", "../x", "--url", "http://127.0.0.1:9", "--token", "t"), "allowed are letters"),
+        (("data", "--packed"), "wanted is which file"),
+        (("certificate", "keys", "--name", "a b"), "host name or an IP address"),
     ],
 )
 def test_people_who_ask_wrongly_are_told_in_one_line(words: tuple[str, ...], wanted: str) -> None:
