@@ -27,7 +27,7 @@ from ringhil.emulator.dap.walk import Stopped, Stops, Walk
 from ringhil.emulator.dap.wire import Message
 from ringhil.emulator.debug.commands import NAMES, Commands, in_words, values
 from ringhil.emulator.debug.condition import ConditionError, parse
-from ringhil.emulator.debug.desk import Breaks
+from ringhil.emulator.debug.desk import READING, Breaks
 from ringhil.emulator.debug.lines import line_condition
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.documents import explained
@@ -374,7 +374,7 @@ class Adapter:
         before = self._walk.session.number
         self._walk.place = None
         try:
-            with self._breaks.allowed():
+            with self._breaks.allowed(verb in READING):
                 found = self._commands.do(text)
         except KeyboardInterrupt:
             raise DebugError(f"{verb}: broken off") from None

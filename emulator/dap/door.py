@@ -20,7 +20,7 @@ from typing import Protocol
 
 from ringhil.emulator.dap.wire import Incoming, Message, decoded, write
 from ringhil.emulator.debug.desk import Breaks
-from ringhil.emulator.debug.processes import end_without
+from ringhil.emulator.debug.processes import DebugError, end_without
 
 _CHUNK = 1 << 16  # bytes
 _MOST_WAITING = 256  # requests; what comes then waits outside
@@ -47,7 +47,8 @@ Make = Callable[[Say, Breaks, str], Handler]
 
 
 def serve(reading: int, writing: int, make: Make) -> None:
-    """One session, until the client takes its leave or is gone. Raises WireError for one that speaks otherwise."""
+    """One session, until the client takes its leave or is gone. Raises WireError for one that speaks otherwise, and
+    DebugError where the process that does it has died."""
     folder = tempfile.mkdtemp(prefix="ringhil-dap-")
     try:
         door = _Door(reading, writing, make, folder)
@@ -80,7 +81,8 @@ class _Door:
         while True:
             if not self._busy and self._waiting:
                 self._given, self._busy = self._given + 1, True
-                self._line.send((self._given, self._waiting.popleft()))
+                with suppress(OSError):  # it is heard below that it has died
+                    self._line.send((self._given, self._waiting.popleft()))
             looked = select.poll()
             looked.register(self._line.fileno(), select.POLLIN)
             full = len(self._waiting) >= _MOST_WAITING
@@ -94,6 +96,9 @@ class _Door:
                 try:
                     self._line.recv()
                 except (EOFError, OSError):
+                    self._process.join(_PATIENCE)
+                    if self._process.exitcode:
+                        raise DebugError("the process that played it has died") from None
                     return
                 self._busy = False
             if what := ready.get(self._reading):

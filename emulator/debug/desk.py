@@ -35,7 +35,7 @@ def wanted(text: str, session: DebugSession) -> Callable[[RecordedItem], bool]:
 
 
 # Verbs that only read: they can be broken off anywhere. A run that is played can't.
-_READING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "compare", "go", "why")
+READING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "compare", "go", "why")
 _REFUSED = (DebugError, RecordingError, ConditionError, BuildError)
 _PATIENCE = 2.0  # seconds
 Then = Callable[[Any], None]
@@ -221,7 +221,7 @@ class SessionWorker:
 
     def do(self, line: str) -> tuple[int, Document]:
         """Where it is then, and the document."""
-        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in _READING):
+        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in READING):
             document = self._commands.do(line)
         return self.session.number, document
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.command import refusal, started
+from tests.command import ANEW, refusal, started
 from tests.emulator.dap.client import Client
 from tests.emulator.dap.conftest import SERVER, Begin
 from tests.emulator.scenario.samples import unhurried
@@ -57,7 +57,7 @@ def test_nothing_is_left_when_the_client_is_gone(
     """`killed`: the adapter itself is, too, by SIGTERM."""
     command = ("step", tmp_path / "server.yaml", "--dap")
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with started(*command, env={**scratch, "RINGHIL_TESTS_START_ANEW": "1"}, **streams) as process:
+    with started(*command, env={**scratch, ANEW: "1"}, **streams) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         client = Client(process.stdout.fileno(), process.stdin.fileno())
@@ -82,6 +82,20 @@ def test_nothing_is_left_when_the_client_is_gone(
         process.stdin.close()
         process.stdout.close()
         process.wait(20)
+    _all_gone(scratch)
+
+
+def test_a_client_takes_its_leave_whatever_is_being_done(scratch: dict[str, str], begin: Begin, tmp_path: Path) -> None:
+    """Here a run that would take days."""
+    (tmp_path / "server.yaml").write_text(SERVER.replace("24000", "1000000000"))
+    client, process = begin(tmp_path / "server.yaml", env={**scratch, ANEW: "1"})
+    launch = client.begin("launch")
+    assert client.event("output")["output"].startswith("playing")
+    leave = client.begin("disconnect")
+    assert client.answer(leave)["success"]
+    assert launch < leave
+    client.event("terminated")
+    assert process.wait(10) == 0
     _all_gone(scratch)
 
 
