@@ -36,7 +36,7 @@ def wanted(text: str, session: DebugSession) -> Callable[[RecordedItem], bool]:
 
 # Verbs that only read: they can be broken off anywhere. A run that is played can't; `doomed` begins it anew then.
 _WALKING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "go")
-_READING = (*_WALKING, "compare", "why", "doomed")
+READING = (*_WALKING, "compare", "why", "doomed")
 _REFUSED = (DebugError, RecordingError, ConditionError, BuildError)
 _PATIENCE = 2.0  # seconds
 Then = Callable[[Any], None]
@@ -222,7 +222,7 @@ class SessionWorker:
 
     def do(self, line: str) -> tuple[int, Document]:
         """Where it is then, and the document."""
-        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in _READING):
+        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in READING):
             document = self._commands.do(line)
         return self.session.number, document
 
