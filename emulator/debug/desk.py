@@ -34,8 +34,9 @@ def wanted(text: str, session: DebugSession) -> Callable[[RecordedItem], bool]:
     return lambda item: plain in line(item, gpus).text.lower()
 
 
-# Verbs that only read: they can be broken off anywhere. A run that is played can't.
-_READING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "compare", "go", "why")
+# Verbs that only read: they can be broken off anywhere. A run that is played can't; `doomed` begins it anew then.
+_WALKING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "go")
+READING = (*_WALKING, "compare", "why", "doomed")
 _REFUSED = (DebugError, RecordingError, ConditionError, BuildError)
 _PATIENCE = 2.0  # seconds
 Then = Callable[[Any], None]
@@ -222,7 +223,7 @@ class SessionWorker:
 
     def do(self, line: str) -> tuple[int, Document]:
         """Where it is then, and the document."""
-        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in _READING):
+        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in READING):
             document = self._commands.do(line)
         return self.session.number, document
 

@@ -5,6 +5,7 @@ message is that after its cycle: all that happens in it has been done.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -15,7 +16,9 @@ from typing import Any, NamedTuple, Self
 from ringhil.emulator.debug.causes import WHAT, why
 from ringhil.emulator.debug.changes import fault, frame, setting
 from ringhil.emulator.debug.condition import Condition
+from ringhil.emulator.debug.doomed import TRIES, Doomed, Progress, doomed
 from ringhil.emulator.debug.editing import Sources
+from ringhil.emulator.debug.futures import at_all, failures
 from ringhil.emulator.debug.hops import Passed
 from ringhil.emulator.debug.items import (
     RecordedItem,
@@ -26,6 +29,7 @@ from ringhil.emulator.debug.items import (
     gpus_there,
     where,
 )
+from ringhil.emulator.debug.lines import Breakpoints, TracedLines
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
@@ -84,7 +88,7 @@ class DebugSession:
         states = {state.cycle: (state.number, state.hash) for state in self.recording.states()}
         packages = ("ringhil.firmware", *(option.partition("=")[2].partition(":")[0] for option in firmware.given))
         self.scenario, self._changes = scenario, list[RunChange]()
-        sources = self._sources = Sources(packages)
+        sources = self.sources = Sources(packages)
         self._libraries = {file: each.source for each in firmware.chosen.values() if (file := library_of(each.text))}
         outside = RecordedOutside(self.recording)
         firmware, nodes = outside.choices(firmware)
@@ -244,6 +248,24 @@ class DebugSession:
             found: dict[str, Any] = moment.ask("everything")
             return found
 
+    @contextmanager
+    def traced(
+        self, cycle: int, breaks: Breakpoints, *, listing: bool = False, at: int | None = None
+    ) -> Iterator[Callable[[int], TracedLines]]:
+        """The lines of firmware that are run from a cycle on; see LineTracer. What is given plays to before another
+        cycle, and has what was found by then. Raises DebugError."""
+        self._playable()
+        self.past.seek(cycle)
+        with self.past.aside(cycle) as moment:
+            moment.ask("trace", breaks, listing, at)
+
+            def play(end: int) -> TracedLines:
+                moment.go(end)
+                found: TracedLines = moment.ask("traced")
+                return found
+
+            yield play
+
     def changes(self, gpu: str, name: str, cycles: int) -> tuple[int, Any] | None:
         """The cycle in which a register of a GPU, or a value in its firmware's memory (as `state` names it), next
         changes, within so many from here and before the recording ends, and what it is then. Raises DebugError."""
@@ -323,7 +345,7 @@ class DebugSession:
         for file, was in self._libraries.items():
             if hash_of(file) != was:
                 raise DebugError(f"{file}: has changed; a library can't be exchanged in a run, so run it again")
-        if self._libraries and not self._sources.changed():
+        if self._libraries and not self.sources.changed():
             files = ", ".join(map(str, self._libraries))
             raise DebugError(f"{files}: a library can't be exchanged in a run; make it, and run it again")
         return self._branched(path, "edited")
@@ -359,6 +381,39 @@ class DebugSession:
         """What has broken an invariant, as the recording has it; of a run that has not ended nothing is known."""
         found = (self.recording.outcome or {}).get("violations")
         return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+    def doomed(
+        self,
+        number: int | None = None,
+        *,
+        tries: int = TRIES,
+        jobs: int = 1,
+        progress: Progress = lambda done, total: None,
+    ) -> Doomed:
+        """Since when the run was to fail, by `tries` futures of each moment that is tried, `jobs` at a time. `number`:
+        to fail in this way, as `failures` has them, and then the items of `expect` that failed. It goes to where that
+        became likely. Raises DebugError."""
+        if not self.recording.complete:
+            raise DebugError("the recording breaks off: it doesn't say how the run ended")
+        ways = failures(self.recording.outcome or {})
+        failure = at_all(ways)
+        if failure is None:
+            raise DebugError("the recorded run has not failed")
+        if number is not None:
+            if not 1 <= number <= len(ways):
+                raise DebugError(f"found failure {number}; there are 1 to {len(ways)}")
+            failure = ways[number - 1]
+        self._playable()
+        try:
+            found = doomed(self.past, self.recording, failure, tries=tries, jobs=jobs, progress=progress)
+        except KeyboardInterrupt:  # a process may be about to answer: nobody must take that for another answer
+            if self._past is not None:
+                self._past.close()
+                self._past = None
+            raise
+        turn = found.likely or found.certain
+        self.here = self.here if turn is None else turn.main or self.here
+        return found
 
     def failure(self, found: Mapping[str, Any]) -> bool:
         """To where one of `failures` was found: of the messages and events of its cycle the one that is nearest to its
