@@ -87,6 +87,11 @@ def forked_again(act: Callable[[], T], limit: float) -> T:
         return forked(act, limit)
 
 
+def processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def fork() -> int:
     """Fork, like os.fork. The child ends with its parent (on Linux) and at SIGTERM, without cleaning up. Ctrl-C and the
     end of a terminal reach the whole group: they leave it to the parent what becomes of it."""

@@ -6,7 +6,7 @@ under an epoch that was never used before. Keepalives over that link renew the l
 """
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import SetTimer, Tell
@@ -148,6 +148,10 @@ class Group:
             if rank != config.rank
         }
         self._uplink_discriminator = 0
+
+    def draw_jitter(self, seed: int) -> None:
+        """From the next round on intervals are shorter by the jitter of another seed."""
+        self.config = replace(self.config, seed=seed)
 
     def _timer(self, kind: str) -> str:
         return f"{self.config.role}.{kind}"

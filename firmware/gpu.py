@@ -32,6 +32,7 @@ class Elector(Protocol):
     def on_keepalive(self, message: Keepalive, port: Port, now: int) -> list[Action]: ...
     def on_election(self, message: Election, port: Port, now: int) -> list[Action]: ...
     def set_reluctant(self, reluctant: bool, now: int) -> list[Action]: ...
+    def draw_jitter(self, seed: int) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ class GpuProgram:
     def count_now(self, now: int) -> list[Action]:
         """Somebody wants a count. Only the entry GPU can begin one; the others do nothing."""
         return [] if self.census is None else self._carried_out(self.census.count_now(now), now)
+
+    def draw_jitter(self, seed: int) -> None:
+        """From the next keepalives on their intervals are those of another seed."""
+        for elector in self.electors.values():
+            elector.draw_jitter(seed)
 
     def on_status(self, status: int) -> None:
         """The node's status register has been read."""

@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.debug.condition import Condition, ConditionError, Values, parse
+from ringhil.emulator.debug.doomed import MOST_TRIES, TRIES, Progress
 from ringhil.emulator.debug.items import COMMANDS, NO_FRAME, OF_COMMANDS, RecordedItem, gpus_there, said
 from ringhil.emulator.debug.memory import plain
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.errors import printable
 from ringhil.emulator.events.recorded import KINDS
+from ringhil.emulator.forks import processors
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.waves.values import SignalValue
@@ -46,11 +49,19 @@ def values(gpus: Sequence[str]) -> dict[str, Values]:
     }
 
 
-class Commands:
-    """Of one session. `do` raises DebugError for a line that can't be done; then nothing has changed."""
+Counting = Callable[[str], AbstractContextManager[Progress]]
 
-    def __init__(self, session: DebugSession) -> None:
-        self._session = session
+
+def _uncounted(what: str) -> AbstractContextManager[Progress]:
+    return nullcontext(lambda done, total: None)
+
+
+class Commands:
+    """Of one session. `do` raises DebugError for a line that can't be done; then nothing has changed. `counting` shows
+    how far something is that takes long."""
+
+    def __init__(self, session: DebugSession, counting: Counting = _uncounted) -> None:
+        self._session, self._counting = session, counting
         self._verbs: dict[str, Callable[[str], Document]] = {
             "step": lambda rest: self._moved(session.step(_number(rest))),
             "back": lambda rest: self._moved(session.back(_number(rest))),
@@ -66,6 +77,7 @@ class Commands:
             "go": lambda rest: self._moved(session.go(_whole(rest, "a cycle", 0))),
             "failures": lambda rest: {"failures": plain(session.failures)},
             "failure": self._failure,
+            "doomed": self._doomed,
             "who": lambda rest: {"hops": [hop._asdict() for hop in session.who(rest)]},
             "why": lambda rest: {"chain": [self._document(item) for item in session.why(rest)]},
             "diff": lambda rest: {"differs": _differs(session.differs(_whole(rest, "the number of a message", 1)))},
@@ -135,6 +147,15 @@ class Commands:
             raise DebugError("nothing that the run has recorded broke an invariant")
         found = failures[_whole(rest or "1", "the number of a failure", 1, len(failures)) - 1]
         return {**self._moved(self._session.failure(found)), "failure": plain(found)}
+
+    def _doomed(self, rest: str) -> Document:
+        """Goes to where the failure became likely; without a number, any failure."""
+        number, tries = (*rest.split(), "", "")[:2] if len(rest.split()) < 3 else _words(rest, "N FUTURES", 2)
+        which = _whole(number, "the number of a failure", 1) if number not in ("", "any") else None
+        each = _whole(tries or str(TRIES), "a number of futures", 2, MOST_TRIES)
+        with self._counting("futures") as progress:
+            found = self._session.doomed(which, tries=each, jobs=processors(), progress=progress)
+        return {"doomed": found.to_json(self._document)}
 
     def _set(self, rest: str) -> Document:
         gpu, register, value = _words(rest, "GPU REGISTER VALUE", 3)
@@ -236,6 +257,8 @@ def in_words(document: Document) -> str:
     found += [f"  does not fit: {text}" for text in document.get("misfits", ())]
     if "branch" in document:
         found.append(f"  {document['branch']}: verdict {document['verdict']}")
+    if "doomed" in document:
+        found += [f"  {text}" for text in lost_since(document["doomed"])]
     if document.get("failures") == []:
         found.append("  no failure")
     found += [
@@ -263,6 +286,30 @@ def shown_register(name: str, value: int) -> str:
     """Its number, and the words of the bits that are set."""
     bits = bits_set(name, value)
     return f"{value}{': ' if bits else ''}{' '.join(bits)}"
+
+
+def lost_since(doom: Document) -> Iterator[str]:
+    """The document of `doomed` in lines."""
+    yield doom["failure"]
+    yield "moment before cycle  futures that fail so"
+    for each in doom["curve"]:
+        share = f"{each['failed']} of {each['tries']}"
+        yield f"{each['cycle']:>19}  {share:<9} {100 * each['low']:3.0f} to {100 * each['high']:3.0f} %"
+    yield from turns(doom)
+
+
+def turns(doom: Document) -> Iterator[str]:
+    """Since when a run was likely to fail, and certain: of the document of `doomed`, a line each."""
+    for word, most in (("likely", "halfway to certain"), ("certain", "all futures fail")):
+        turn = doom[word]
+        if turn is None:
+            yield f"{word}: not before it was found ({most})"
+        elif turn["after"] is None:
+            yield f"{word}: from the beginning on ({most})"
+        else:
+            what = _line(turn["main"]) if turn["main"] else f"nothing was recorded up to cycle {turn['before']}"
+            more = f", and {len(turn['items']) - 1} more" if len(turn["items"]) > 1 else ""
+            yield f"{word}: from cycle {turn['after']} on ({most}): {what}{more}"
 
 
 def bits_set(name: str, value: int) -> list[str]:

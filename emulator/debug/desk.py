@@ -34,8 +34,9 @@ def wanted(text: str, session: DebugSession) -> Callable[[RecordedItem], bool]:
     return lambda item: plain in line(item, gpus).text.lower()
 
 
-# Verbs that only read: they can be broken off anywhere. A run that is played can't.
-_READING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "compare", "go", "why")
+# Verbs that only read: they can be broken off anywhere. A run that is played can't; `doomed` begins it anew then.
+_WALKING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "go")
+_READING = (*_WALKING, "compare", "why", "doomed")
 _REFUSED = (DebugError, RecordingError, ConditionError, BuildError)
 _PATIENCE = 2.0  # seconds
 Then = Callable[[Any], None]

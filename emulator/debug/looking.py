@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from ringhil.emulator.debug.chained import Chained
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.editing import Sources
+from ringhil.emulator.debug.futures import WayToFail, fails
 from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.items import gpus_there
 from ringhil.emulator.debug.memory import WatchedMemory, plain
@@ -65,7 +67,8 @@ class SteppedRun:
         """One of `registers`, `firmware`, `signals` (of a GPU such as `a.3`), `card` (by its name) and `everything`;
         `links`: from now on, what passes them, which `passed` has; `watch`: from now on, how a register or a value in
         the firmware's memory changes, which `changed` has; `branch`: play on to the end, and record it; `edited`: the
-        same with source that was changed since. Raises DebugError."""
+        same with source that was changed since; `fails`: play on to the end with chance drawn anew. Raises
+        DebugError."""
         found: dict[str, Callable[..., Any]] = {
             "registers": self._registers,
             "firmware": self._firmware,
@@ -78,6 +81,7 @@ class SteppedRun:
             "changed": self._found_changed,
             "branch": self._branch,
             "edited": self._edited,
+            "fails": self._fails,
         }
         return found[what](*values)
 
@@ -111,6 +115,20 @@ class SteppedRun:
             return self._changed
         self._memory.look()
         return self._memory.changed
+
+    def _fails(self, failure: WayToFail, seed: str | None, way: str) -> str:
+        """See `futures.fails`."""
+        acts = self._acts
+        if acts is not None:
+            acts.free(lambda row: None)
+
+        def play_to(cycle: int | None) -> None:
+            if acts is not None:
+                acts.play_to(cycle)
+            elif cycle is not None:
+                self._run.run_to(cycle)
+
+        return fails(self._run, play_to, failure, None if seed is None else Random(seed), way)
 
     def _edited(self, path: Path, source: Path, about: About, changes: Sequence[RunChange]) -> Document:
         """The same with the firmware's source as it is now."""

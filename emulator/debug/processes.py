@@ -10,9 +10,10 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any, NoReturn, Protocol
 
 from ringhil.emulator.errors import RinghilError
@@ -51,8 +52,12 @@ class Moment:
 
     def ask(self, what: str, *values: Any) -> Any:
         """Of what it plays. Raises DebugError."""
-        self._line.send(("ask", (what, *values)))
+        self.begin(what, *values)
         return self._answer()
+
+    def begin(self, what: str, *values: Any) -> None:
+        """Ask, and don't wait: `answers` does."""
+        self._line.send(("ask", (what, *values)))
 
     def go(self, cycle: int) -> None:
         """Go on there, in this very process. Raises DebugError."""
@@ -115,6 +120,25 @@ def beginning(make: Callable[[], Debuggee], cycle: int = 0) -> Moment:
         moment.close()
         raise
     return moment
+
+
+def answers(moments: Sequence[Moment], patience: float) -> Iterator[tuple[Moment, Any]]:
+    """What each of those has to say that were asked by `begin`, as they come: a DebugError, where something went wrong.
+    Who has nothing after so many seconds is left out."""
+    waiting = {moment._line: moment for moment in moments}
+    until = time.monotonic() + patience
+    while waiting:
+        ready = wait(list(waiting), max(0.0, until - time.monotonic()))
+        if not ready:
+            return
+        for line in ready:
+            assert isinstance(line, Connection)
+            moment = waiting.pop(line)
+            try:
+                answer = moment._answer()
+            except DebugError as error:
+                answer = error
+            yield moment, answer
 
 
 def _fork() -> int:

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple, Self
 from ringhil.emulator.debug.causes import WHAT, why
 from ringhil.emulator.debug.changes import fault, frame, setting
 from ringhil.emulator.debug.condition import Condition
+from ringhil.emulator.debug.doomed import TRIES, Doomed, Progress, doomed
 from ringhil.emulator.debug.editing import Sources
+from ringhil.emulator.debug.futures import at_all, failures
 from ringhil.emulator.debug.hops import Passed
 from ringhil.emulator.debug.items import (
     RecordedItem,
@@ -366,6 +368,39 @@ class DebugSession:
         """What has broken an invariant, as the recording has it; of a run that has not ended nothing is known."""
         found = (self.recording.outcome or {}).get("violations")
         return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+    def doomed(
+        self,
+        number: int | None = None,
+        *,
+        tries: int = TRIES,
+        jobs: int = 1,
+        progress: Progress = lambda done, total: None,
+    ) -> Doomed:
+        """Since when the run was to fail, by `tries` futures of each moment that is tried, `jobs` at a time. `number`:
+        to fail in this way, as `failures` has them, and then the items of `expect` that failed. It goes to where that
+        became likely. Raises DebugError."""
+        if not self.recording.complete:
+            raise DebugError("the recording breaks off: it doesn't say how the run ended")
+        ways = failures(self.recording.outcome or {})
+        failure = at_all(ways)
+        if failure is None:
+            raise DebugError("the recorded run has not failed")
+        if number is not None:
+            if not 1 <= number <= len(ways):
+                raise DebugError(f"found failure {number}; there are 1 to {len(ways)}")
+            failure = ways[number - 1]
+        self._playable()
+        try:
+            found = doomed(self.past, self.recording, failure, tries=tries, jobs=jobs, progress=progress)
+        except KeyboardInterrupt:  # a process may be about to answer: nobody must take that for another answer
+            if self._past is not None:
+                self._past.close()
+                self._past = None
+            raise
+        turn = found.likely or found.certain
+        self.here = self.here if turn is None else turn.main or self.here
+        return found
 
     def failure(self, found: Mapping[str, Any]) -> bool:
         """To where one of `failures` was found: of the messages and events of its cycle the one that is nearest to its

@@ -3,7 +3,7 @@
 import ctypes
 import linecache
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -351,6 +351,12 @@ class Engine:
         """The number of flits that arrive with one bit flipped, of 65,536 at a link of a GPU (`wire.Link.code`)."""
         self._faults.bit_errors[cell, port] = share
         self._apply_faults(cell)
+
+    def draw_errors(self, draw: Callable[[int, int], int]) -> None:
+        """From now on links with bit errors damage other flits: which, follows from what `draw(least, most)` says."""
+        for cell in range(self.topology.cells):
+            drawn = np.array([draw(1, _NOBODY) for _ in Link], dtype=np.uint32)
+            self._calls.ringhil_draw_errors(self._handle, cell, drawn.ctypes.data)
 
     def set_delay(self, cell: int, port: int, cycles: int) -> None:
         """The cycles (to MAX_LINK_DELAY) by which everything arrives later at a link of a GPU (`wire.Link.code`)."""

@@ -44,6 +44,7 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "send_mail": (None, [_handle, _u32, _u64, _u8, ctypes.c_char_p, _u64]),
     "send_host": (None, [_handle, _u32, _u64, ctypes.c_char_p, _pointer, _u32]),
     "set_faults": (None, [_handle, _u32, _u16, _u8, _pointer, _pointer]),
+    "draw_errors": (None, [_handle, _u32, _pointer]),
     "poke": (None, [_handle, _u32, _u8, _u32]),
     "peek": (_u32, [_handle, _u32, _u8]),
     "forget_mail": (None, [_handle, _u32]),

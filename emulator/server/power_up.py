@@ -61,6 +61,10 @@ class BootPlan:
     def __init__(self, wiring: Wiring, settings: Settings, times: list[Times], seed: int) -> None:
         self._wiring, self._settings, self._times, self._seed = wiring, settings, times, seed
 
+    def draw_jitter(self, seed: int) -> None:
+        """What boots from now on has the jitter of another seed."""
+        self._seed = seed
+
     def boot(self, card: int, gpu: int, boots: int, memory: int) -> Boot:
         """For a GPU's `boots`-th boot; `memory` is what its switch has kept."""
         described = self._wiring.cards[card]

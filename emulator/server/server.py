@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from random import Random
 
 from ringhil.emulator.engine.engine import FOREVER, Engine
 from ringhil.emulator.engine.library import Library
@@ -32,6 +33,7 @@ from ringhil.emulator.kernel import Kernel
 from ringhil.emulator.kernel.gpu_firmware import GpuFirmware
 from ringhil.emulator.scenario import EventAction, GpuRef, Scenario, TimelineEvent
 from ringhil.emulator.scenario.file.faults import LENT
+from ringhil.emulator.server.chance import redrawn
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.emulator.server.hosting import (
@@ -54,6 +56,7 @@ from ringhil.firmware.observations import Granted, Lapsed
 from ringhil.firmware.program import Firmware
 
 _DEAD, _HANG = "dead", "hang"
+_SEED_BITS = 32
 
 
 class LiveServer:
@@ -284,6 +287,22 @@ class LiveServer:
             self.kernel.early(event.at, _Event(self, event))
         self.timeline = tuple(sorted((*self.timeline, *new), key=lambda event: event.at))
 
+    def draw_again(self, rng: Random) -> None:
+        """From this cycle on, what is left to chance comes otherwise, drawn from `rng`: see `chance.py`. Of firmware
+        that isn't ours its own jitter stays."""
+        now = self.kernel.now
+        jitter = rng.getrandbits(_SEED_BITS)
+        self._boot_plan.draw_jitter(jitter)
+        for cell in range(self.wiring.cells):
+            draw = getattr(self.running(cell), "draw_jitter", None)
+            if draw is not None:
+                draw(jitter)
+        self.engine.draw_errors(rng.randint)
+        planned = self.planned
+        later = redrawn(planned, now, self.scenario.server.settings.census_period, rng)
+        self.timeline = tuple(event for event in self.timeline if event.at < now or event not in planned)
+        self.strike(later)
+
     @property
     def planned(self) -> tuple[TimelineEvent, ...]:
         """The timeline without what was lost on the way: nobody knew of that when the run began."""
@@ -383,4 +402,5 @@ class _Event:
         self._server, self._event = server, event
 
     def __call__(self) -> None:
-        self._server._apply(self._event)
+        if any(event is self._event for event in self._server.timeline):  # it may come otherwise by now
+            self._server._apply(self._event)

@@ -123,4 +123,4 @@ def _failing_json(row: Row, written: Failing | None) -> dict[str, Any]:
         files = {"file": str(written.file), "replay": written.command, "shrunk": shrunk, "recording": recording}
         files["page"] = None if written.page is None else str(written.page)
         files["smallest"] = written.smallest
-    return {**row_json(row), **files}
+    return {**row_json(row), **files, "doomed": None if written is None else written.doomed}

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.sorts import MOST_FILES
@@ -18,6 +19,7 @@ from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError
 
 MOST_SHRUNK = 10
+MOST_DOOMED = 10
 _BUDGET = 200  # plays for one
 _NAME = 60  # characters of a file's name
 
@@ -25,13 +27,14 @@ _NAME = 60  # characters of a file's name
 @dataclass(frozen=True)
 class Failing:
     """A failing case; `file` and `command` replay it. `shrunk`: the scenario file of its sort that was made small.
-    `recording`: of its run."""
+    `recording`: of its run. `doomed`: since when that was to fail, as `Doomed.to_json` has it."""
 
     row: Row
     file: Path
     command: str
     shrunk: Path | None = None
     recording: Path | None = None
+    doomed: dict[str, Any] | None = None
     page: Path | None = None
 
     @property
@@ -113,6 +116,28 @@ def _recorded(
         return forked(play, limit)
     except ForkedError as error:
         return f"{path}: {'it takes too long' if error.hung else 'the process that recorded it died'}"
+
+
+def since_when(
+    failing: list[Failing], library: Library, progress: Callable[[str], None], firmware: FirmwareChoice = OURS
+) -> list[Failing]:
+    """The same; the first recorded one of each sort knows since when it was to fail, at most MOST_DOOMED sorts. They
+    are in the order of `main_failures`. Raises RecordingError and DebugError."""
+    # Imported here: it is needed by campaigns that find something, only.
+    from ringhil.emulator.debug.commands import Commands
+    from ringhil.emulator.debug.session import DebugSession
+
+    asked = set[str]()
+    result = []
+    for case in failing:
+        sort = case.row.result.sort
+        if case.recording is not None and sort not in asked and len(asked) < MOST_DOOMED:
+            asked.add(sort)
+            progress(case.row.key)
+            with DebugSession(case.recording, library, firmware=firmware) as session:
+                case = replace(case, doomed=Commands(session).do("doomed")["doomed"])
+        result.append(case)
+    return result
 
 
 def shrink_failing(

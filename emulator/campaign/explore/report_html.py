@@ -18,6 +18,7 @@ from ringhil.emulator.campaign.explore.report_terrain import terrain
 from ringhil.emulator.campaign.explore.rows import Row, StoredCampaign
 from ringhil.emulator.campaign.explore.sorts import main_failures, sorts
 from ringhil.emulator.campaign.explore.store import Store
+from ringhil.emulator.debug.commands import lost_since
 from ringhil.emulator.files import reason_of, shown, write_whole
 from ringhil.emulator.pages import render
 
@@ -61,6 +62,7 @@ def report(store: Store, campaign: int, failing: Sequence[Failing] = (), told: M
     worst = store.rows(number, _MEASURED, order=ORDERS["bound"], limit=MOST_WORST)
     failures = main_failures(store, number, MOST_FAILURES)
     small = {case.row.key: case.shrunk for case in failing if case.shrunk is not None}
+    lost = {case.row.key: "\n".join(lost_since(case.doomed)) for case in failing if case.doomed is not None}
     return render(
         "explore.html.j2",
         kept=kept,
@@ -70,6 +72,7 @@ def report(store: Store, campaign: int, failing: Sequence[Failing] = (), told: M
         known={way["sort"]: way["known"] for way in told["sorts"] if way["known"]} if told else {},
         stale=told["stale"] if told else [],
         sorts=[(sort, _small(small.get(sort.first.key))) for sort in sorts(store, number)],
+        lost=lost,
         cases=_cases(kept),
         arguments=[(name, json.dumps(value)) for name, value in sorted(kept.arguments.items())],
         shard=kept.arguments.get("shard", [1, 1]),

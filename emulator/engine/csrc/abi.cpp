@@ -108,6 +108,10 @@ RINGHIL_API void ringhil_set_faults(Engine* e, uint32_t cell, uint16_t node, uin
                                     const uint8_t* delay) {
     e->set_faults(cell, {node, link, {ber[0], ber[1], ber[2], ber[3]}, {delay[0], delay[1], delay[2], delay[3]}});
 }
+// 4 values, none of them 0, for the same links.
+RINGHIL_API void ringhil_draw_errors(Engine* e, uint32_t cell, const uint32_t* drawn) {
+    e->draw_errors(cell, {drawn[0], drawn[1], drawn[2], drawn[3]});
+}
 RINGHIL_API void ringhil_poke(Engine* e, uint32_t cell, uint8_t address, uint32_t value) {
     e->poke(cell, address, value);
 }

@@ -38,6 +38,8 @@ public:
         put(m_model.link_delay_i, cell, f.delay);
     }
 
+    void draw_errors(uint32_t, const std::array<uint32_t, 4>&) {}
+
     void step(uint64_t now, const std::vector<uint32_t>& active, const std::vector<CellIn>& in) {
         m_model.now_i = now;
         m_context.time(now);  // for the messages of the RTL

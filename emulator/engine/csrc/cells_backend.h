@@ -52,6 +52,9 @@ public:
         m.link_delay_i = f.delay[0] | f.delay[1] << 8 | f.delay[2] << 16 | static_cast<uint32_t>(f.delay[3]) << 24;
     }
 
+    // From now on the flits that bit errors damage at a cell's links (port 1, port 2, CPU, other card) are others.
+    void draw_errors(uint32_t cell, const std::array<uint32_t, 4>& drawn) { put_errors(*m_models[cell]->rootp, drawn); }
+
     void step(uint64_t now, const std::vector<uint32_t>& active, const std::vector<CellIn>& in) {
         for (const uint32_t cell : active) {
             Vdut& m = *m_models[cell];
@@ -116,6 +119,17 @@ public:
 #endif
 
 private:
+    // A cell of somebody else's may have another link, which stays as it is.
+    template <typename Root>
+    static void put_errors(Root& root, const std::array<uint32_t, 4>& drawn) {
+        if constexpr (requires { root.ring_cell__DOT__u_port1__DOT__lfsr_q; }) {
+            root.ring_cell__DOT__u_port1__DOT__lfsr_q = drawn[0];
+            root.ring_cell__DOT__u_port2__DOT__lfsr_q = drawn[1];
+            root.ring_cell__DOT__u_host__DOT__lfsr_q = drawn[2];
+            root.ring_cell__DOT__u_boundary__DOT__lfsr_q = drawn[3];
+        }
+    }
+
     // A rising edge in one evaluation: the model is told that the clock was low before. Not through m.eval(), whose
     // message queue takes a lock each time; a model settles in its first m.eval(), in the constructor. In two halves,
     // as Vdut___024root___eval has them: a half of a model's code stays in the processor's cache from cell to cell.

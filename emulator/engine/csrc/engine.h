@@ -52,6 +52,8 @@ public:
         m_schedule.activate(cell, m_now);
     }
 
+    void draw_errors(uint32_t cell, const std::array<uint32_t, 4>& drawn) { m_backend.draw_errors(cell, drawn); }
+
     void send_mail(uint32_t cell, Frame frame) {
         Outbox& outbox = m_sides[cell].outbox;
         if (outbox.due() == UINT64_MAX) m_schedule.alarm(cell, frame.at);

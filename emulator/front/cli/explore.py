@@ -13,12 +13,19 @@ import click
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.document import INCOMPLETE, document
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
-from ringhil.emulator.campaign.explore.failing import Failing, record_failing, shrink_failing, write_cases
+from ringhil.emulator.campaign.explore.failing import (
+    Failing,
+    record_failing,
+    shrink_failing,
+    since_when,
+    write_cases,
+)
 from ringhil.emulator.campaign.explore.junit import junit
 from ringhil.emulator.campaign.explore.plan import DEPTHS, MOST_WINDOW, PARTS, Plan
 from ringhil.emulator.campaign.explore.sorts import main_failures
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.forks import processors
 from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import jobs_for
 from ringhil.emulator.front.cli.errors import explained
@@ -31,7 +38,6 @@ from ringhil.emulator.front.cli.options import (
     firmware_option,
     jobs_option,
     json_option,
-    processors,
     rtl_options,
     shard_option,
 )
@@ -193,6 +199,9 @@ def _lasts(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option("--out", type=FILE, metavar="DIR", help="Write failing cases to this directory as scenario files.")
 @click.option("--record", is_flag=True, help="With --out: also record each failing case, for `ringhil step`.")
 @click.option(
+    "--doomed", is_flag=True, help="With --record: say since when one case of each kind of failure was to fail."
+)
+@click.option(
     "--shrink/--no-shrink",
     default=True,
     show_default=True,
@@ -215,6 +224,8 @@ def command(**options: Any) -> int:
         chosen = firmware_of(options["firmware"])
         if options["record"] and options["out"] is None:
             raise click.UsageError("--record: wanted is --out DIR, beside whose files the recordings are left")
+        if options["doomed"] and not options["record"]:
+            raise click.UsageError("--doomed: wanted is --record, whose recordings are gone on from")
         if options["record"] and chosen.boards:
             raise click.UsageError(
                 "--record: a board would have to play the failing run once more; `run --record` records it"
@@ -312,6 +323,9 @@ def _failing(
     if options["record"]:
         with terminal.working("recording") as progress:
             failing = record_failing(kept, failing, library, options["limit"], progress, firmware)
+    if options["doomed"]:
+        with terminal.working("asking since when") as progress:
+            failing = since_when(failing, library, progress, firmware)
     if not options["shrink"]:
         return failing
     with terminal.working("making small") as progress:

@@ -53,6 +53,11 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
             console.print(f"  replay: {escape(case['replay'])}", soft_wrap=True)
         if case["recording"]:
             console.print(f"  recorded: ringhil step {escape(case['recording'])}", soft_wrap=True)
+        if case["doomed"]:
+            from ringhil.emulator.debug.commands import turns  # loads all that stepping needs
+
+            for text in turns(case["doomed"]):
+                console.print(f"  {escape(text)}", soft_wrap=True)
         if case["page"]:
             console.print(f"  page: {escape(case['page'])}", soft_wrap=True)
         if case["smallest"]:

@@ -1,7 +1,6 @@
 """Options that several commands have, and the kinds of values that options take."""
 
 import math
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -110,8 +109,3 @@ def _shard(context: click.Context, option: click.Parameter, value: str) -> tuple
 shard_option = click.option(
     "--shard", default="1/1", callback=_shard, metavar="K/N", help="Play the K-th of N parts, to use N machines."
 )
-
-
-def processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -32,6 +32,7 @@ from ringhil.emulator.documents import shown
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stream
+from ringhil.emulator.forks import processors
 from ringhil.emulator.front.cli import dask, place_expect, place_windows, terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import (
@@ -40,7 +41,6 @@ from ringhil.emulator.front.cli.options import (
     WholeNumber,
     jobs_option,
     json_option,
-    processors,
     seed_option,
 )
 from ringhil.emulator.front.cli.place_fleet import FLEETS, RunPlayers, fleet_of

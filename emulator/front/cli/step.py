@@ -48,8 +48,8 @@ def command(
     screen after a colon, the commands are: step [N], back [N], next KIND, previous KIND, until CONDITION,
     back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
     NAME [CYCLES]; assert CONDITION, show, state GPU, signal GPU NAME, card NAME, who FIELD, why
-    count|role|rejected, diff N; inject {fault: ...}, set GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit
-    FILE; quit.
+    count|role|rejected, diff N; failures, failure [N], doomed [N [FUTURES]]; inject {fault: ...}, set GPU REGISTER
+    VALUE, send GPU PORT FRAME, branch FILE, edit FILE; quit.
 
     Exit code 1: an assert doesn't hold, or with --strict a command has found nothing. The script ends there.
     """
@@ -75,7 +75,7 @@ def command(
             if server is not None:
                 record_run(file, server, library, choice)
             session = stack.enter_context(DebugSession(file, library, firmware=choice, open_up=_opened))
-            return _by_lines(Commands(session), script, text, as_json, strict)
+            return _by_lines(Commands(session, terminal.counting), script, text, as_json, strict)
     return 0
 
 

@@ -27,6 +27,7 @@ from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.campaign.verify.run import LIMIT
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
 from ringhil.emulator.engine.library import RTL, cells_library
+from ringhil.emulator.forks import processors
 from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import jobs_for, node_baud_option, node_option
 from ringhil.emulator.front.cli.errors import explained
@@ -36,7 +37,6 @@ from ringhil.emulator.front.cli.options import (
     firmware_option,
     jobs_option,
     json_option,
-    processors,
     rtl_options,
     seed_option,
     shard_option,

@@ -241,11 +241,28 @@ def test_failing_cases_are_recorded(tmp_path: Path) -> None:
     assert case["recording"] == case["file"].replace(".yaml", ".rec")
     again = command.ringhil("replay", case["recording"])
     assert (again.returncode, "; verdict fail\nfailed: " in again.stdout) == (0, True), again.stdout
+    assert case["doomed"] is None
     assert case["page"] == case["file"].replace(".yaml", ".html")
     assert '"invariant":"' in Path(case["page"]).read_text()
     assert all(each["recording"] is each["page"] is None for each in document(lying, *few, code=1)["failing"])
     line = refusal(lying, "--faults", "skip_count", "--phases", 1, "--record")
     assert line.endswith("--record: wanted is --out DIR, beside whose files the recordings are left")
+    line = refusal(lying, *few, "--doomed")
+    assert line.endswith("--doomed: wanted is --record, whose recordings are gone on from")
+
+
+@pytest.mark.slow(part="bugs")
+def test_since_when_a_case_was_to_fail_is_said(tmp_path: Path) -> None:
+    lying, out = tmp_path / "lying.yaml", tmp_path / "out"
+    lying.write_text(LYING)
+    few = ("--faults", "skip_count", "--places", "a.2", "--phases", 1, "--lasts", "left", "--no-shrink")
+    asked = ("--out", out, "--record", "--doomed", "--report", tmp_path / "r.html", "--json")
+    done = command.ringhil("explore", lying, *few, *asked)
+    case = json.loads(done.stdout)["failing"][0]
+    (strikes,) = case["timeline"]
+    for word in ("likely", "certain"):
+        assert (case["doomed"][word]["main"]["kind"], case["doomed"][word]["after"]) == ("Struck", strikes["at"])
+    assert f"certain: from cycle {strikes['at']} on" in (tmp_path / "r.html").read_text()
 
 
 def test_two_campaigns_are_compared(ring: Path, tmp_path: Path) -> None:
