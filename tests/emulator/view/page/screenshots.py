@@ -5,7 +5,6 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
-
 from tests.command import ringhil
 from tests.emulator.view.page.conftest import viewed
 
