@@ -34,6 +34,9 @@ def defined() -> list[str]:
     return re.findall(r"^\| ([RPSWV]\d+) \|", PAGE.read_text().split("\n## Where each")[0], re.MULTILINE)
 
 
+_MADE = {"build", "built", "node_modules"}  # folders
+
+
 def cited(text: str) -> set[str]:
     """Labels in a text; of `W2 to W5` those between as well."""
     found = set()
@@ -47,7 +50,7 @@ def citing() -> Iterator[tuple[str, set[str]]]:
     for room in _ROOMS:
         for file in sorted((ROOT / room).rglob("*")):
             path = str(file.relative_to(ROOT))
-            if file.suffix in _KINDS and path not in _NO_LABELS and "build" not in file.parts:
+            if file.suffix in _KINDS and path not in _NO_LABELS and not _MADE & {*file.parts}:
                 labels = cited(file.read_text())
                 if labels:
                     yield path, labels
