@@ -27,14 +27,12 @@ PROOFS = {
     "S3": ("memory", "isolation", "settings", "charged"),
     "S5": ("turns", "chosen"),
 }
+_MADE = {"build", "built", "node_modules"}  # folders
 
 
 def defined() -> list[str]:
     """The labels that the page has, in its order."""
     return re.findall(r"^\| ([RPSWV]\d+) \|", PAGE.read_text().split("\n## Where each")[0], re.MULTILINE)
-
-
-_MADE = {"build", "built", "node_modules"}  # folders
 
 
 def cited(text: str) -> set[str]:
