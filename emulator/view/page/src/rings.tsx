@@ -194,7 +194,7 @@ interface MiddleProps {
 
 function Middle({ ring, card, down, font }: MiddleProps) {
   const y = ring.centre.y + down;
-  const count = card?.cpu?.count ?? card?.count ?? null;
+  const count = (card?.cpu?.count ?? card?.count) || null;
   const facts = card
     ? [
         count === null ? "not counted yet" : `${count} of ${ring.gpus.length} GPUs counted`,
@@ -245,7 +245,7 @@ function Gpu({ gpu, place, ring, at, picture, here, outside }: GpuProps) {
   const every = Math.ceil(ring.gpus.length / 16);
   const away = { x: (at.x - ring.centre.x) / ring.radius, y: (at.y - ring.centre.y) / ring.radius };
   const side = outside ? 1 : -1;
-  const label = { x: at.x + away.x * side * (r + 9), y: at.y + away.y * side * (r + 9) };
+  const label = { x: at.x + away.x * side * (r + 12), y: at.y + away.y * side * (r + 10) };
   const anchor = Math.abs(away.x) < 0.3 ? "middle" : away.x * side > 0 ? "start" : "end";
   const tag = [...(small && (said.length || place % every === 0) ? [short] : []), ...said, ...(turn ? [turn] : [])];
   return (
