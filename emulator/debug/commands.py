@@ -284,7 +284,7 @@ def in_words(document: Document) -> str:
 
 def shown_register(name: str, value: int) -> str:
     """Its number, and the words of the bits that are set."""
-    bits = [bit.word for bit in _BITS.get(name, ()) if value & bit]
+    bits = bits_set(name, value)
     return f"{value}{': ' if bits else ''}{' '.join(bits)}"
 
 
@@ -310,6 +310,11 @@ def turns(doom: Document) -> Iterator[str]:
             what = _line(turn["main"]) if turn["main"] else f"nothing was recorded up to cycle {turn['before']}"
             more = f", and {len(turn['items']) - 1} more" if len(turn["items"]) > 1 else ""
             yield f"{word}: from cycle {turn['after']} on ({most}): {what}{more}"
+
+
+def bits_set(name: str, value: int) -> list[str]:
+    """The words of the bits that are set, of a register whose bits have words."""
+    return [bit.word for bit in _BITS.get(name, ()) if value & bit]
 
 
 def _hops(hops: Sequence[Document]) -> Iterator[str]:

@@ -5,6 +5,7 @@ message is that after its cycle: all that happens in it has been done.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -28,6 +29,7 @@ from ringhil.emulator.debug.items import (
     gpus_there,
     where,
 )
+from ringhil.emulator.debug.lines import Breakpoints, TracedLines
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
@@ -40,9 +42,10 @@ from ringhil.emulator.trace.identity import header, same_message
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS, RunChange
 from ringhil.emulator.trace.waves.values import SignalValue
-from ringhil.protocol.wire import LINKS
+from ringhil.protocol.wire import LINKS, MAX_FRAME_FLITS
 
 _FARTHEST = 100_000  # messages: so far away the other end of a message's way is looked for
+_LONGEST_FRAME = MAX_FRAME_FLITS  # cycles, at least
 _LONGEST = 20_000  # cycles that a message is on its way, where its other end isn't known
 _CHUNK = 1 << 16  # cycles that are played before it is looked whether a register has changed
 
@@ -85,7 +88,7 @@ class DebugSession:
         states = {state.cycle: (state.number, state.hash) for state in self.recording.states()}
         packages = ("ringhil.firmware", *(option.partition("=")[2].partition(":")[0] for option in firmware.given))
         self.scenario, self._changes = scenario, list[RunChange]()
-        sources = self._sources = Sources(packages)
+        sources = self.sources = Sources(packages)
         self._libraries = {file: each.source for each in firmware.chosen.values() if (file := library_of(each.text))}
         outside = RecordedOutside(self.recording)
         firmware, nodes = outside.choices(firmware)
@@ -100,7 +103,7 @@ class DebugSession:
         )
         self._memory = memory
         self._open_up, self._is_open = open_up, False
-        self._why_not = why_not(self.recording, library, firmware)
+        self.why_not = why_not(self.recording, library, firmware)
 
     @property
     def cycle(self) -> int:
@@ -180,6 +183,18 @@ class DebugSession:
             for each in self._passed(self._header()[0])
         ]
 
+    def passes(self, first: int, last: int) -> list[Passed]:
+        """Every frame whose first flit is put on a link in these cycles, in the order of time. The run is played again
+        for that. Raises DebugError."""
+        self._playable()
+        start = max(0, first - 1)
+        self.past.seek(start)
+        with self.past.aside(start) as moment:
+            moment.ask("links")
+            moment.go(last + 1 + _LONGEST_FRAME)
+            passed: list[Passed] = moment.ask("passed")
+        return sorted(each for each in passed if first <= each.cycle <= last)
+
     def _header(self) -> tuple[RecordedMessage, Mapping[str, Any]]:
         here = self.here
         head = header(here.frame) if isinstance(here, RecordedMessage) else None
@@ -190,7 +205,7 @@ class DebugSession:
 
     def _passed(self, here: RecordedMessage) -> list[Passed]:
         """The message on the links; the run is played again for that."""
-        sent, came = self._way(here)
+        sent, came = self.way(here)
         self._playable()
         with self.past.aside(sent) as moment:
             moment.ask("links")
@@ -198,8 +213,9 @@ class DebugSession:
             passed: list[Passed] = moment.ask("passed")
         return sorted(each for each in passed if same_message(each.frame, here.frame))
 
-    def _way(self, message: RecordedMessage) -> tuple[int, int]:
-        """The cycles in which a message was sent and came to its end."""
+    def way(self, message: RecordedMessage) -> tuple[int, int]:
+        """The cycles in which a message was sent and came to its end; where the other end isn't known, cycles between
+        which it lies."""
         ways = [WAYS.index(name) for name in ("from_firmware", "from_cpu")]
         if message.way in ways:
             later = self.recording.messages(message.number + 1, message.number + _FARTHEST)
@@ -231,6 +247,24 @@ class DebugSession:
         with self.past.aside(0 if self.here is None and not cycle else cycle + 1) as moment:
             found: dict[str, Any] = moment.ask("everything")
             return found
+
+    @contextmanager
+    def traced(
+        self, cycle: int, breaks: Breakpoints, *, listing: bool = False, at: int | None = None
+    ) -> Iterator[Callable[[int], TracedLines]]:
+        """The lines of firmware that are run from a cycle on; see LineTracer. What is given plays to before another
+        cycle, and has what was found by then. Raises DebugError."""
+        self._playable()
+        self.past.seek(cycle)
+        with self.past.aside(cycle) as moment:
+            moment.ask("trace", breaks, listing, at)
+
+            def play(end: int) -> TracedLines:
+                moment.go(end)
+                found: TracedLines = moment.ask("traced")
+                return found
+
+            yield play
 
     def changes(self, gpu: str, name: str, cycles: int) -> tuple[int, Any] | None:
         """The cycle in which a register of a GPU, or a value in its firmware's memory (as `state` names it), next
@@ -311,7 +345,7 @@ class DebugSession:
         for file, was in self._libraries.items():
             if hash_of(file) != was:
                 raise DebugError(f"{file}: has changed; a library can't be exchanged in a run, so run it again")
-        if self._libraries and not self._sources.changed():
+        if self._libraries and not self.sources.changed():
             files = ", ".join(map(str, self._libraries))
             raise DebugError(f"{files}: a library can't be exchanged in a run; make it, and run it again")
         return self._branched(path, "edited")
@@ -444,6 +478,13 @@ class DebugSession:
         found: dict[str, Any] = self._ask("card", name)
         return found
 
+    def server(self, cycle: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, Any]]]:
+        """The registers of all GPUs, and what the CPU knows of each card, after a cycle. Raises DebugError."""
+        self._playable()
+        self.past.seek(min(cycle, self.recording.last_cycle) + 1)
+        registers = {gpu: self.past.ask("registers", gpu) for gpu in self.recording.gpus}
+        return registers, {card.name: self.past.ask("card", card.name) for card in self.scenario.server.cards}
+
     def signals(self, gpu: str, pattern: str = "*") -> dict[str, SignalValue]:
         """The wires and registers in a GPU's hardware whose names fit a pattern (`*.credits_q`). The first time RTL is
         built that can be looked into, and the run is played from its beginning; from then on that is slower. Raises
@@ -474,8 +515,8 @@ class DebugSession:
         return self.past.ask(what, *values)
 
     def _playable(self) -> None:
-        if self._why_not is not None:
-            raise DebugError(f"no state: {self._why_not}")
+        if self.why_not is not None:
+            raise DebugError(f"no state: {self.why_not}")
 
     @property
     def past(self) -> Past:

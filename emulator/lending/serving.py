@@ -15,8 +15,8 @@ from ringhil.emulator.lending.office import LoanOffice
 from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.run_host import RunHost
 from ringhil.emulator.lending.web import application
-from ringhil.emulator.lending.web_server import TlsFiles, WebServer
 from ringhil.emulator.serial.server.serving import Serving
+from ringhil.emulator.web_server import TlsFiles, WebServer
 
 _STEP = 512  # cycles
 

@@ -35,6 +35,7 @@ class Failing:
     shrunk: Path | None = None
     recording: Path | None = None
     doomed: dict[str, Any] | None = None
+    page: Path | None = None
 
     @property
     def smallest(self) -> str | None:
@@ -78,7 +79,8 @@ def record_failing(
     progress: Callable[[str], None],
     firmware: FirmwareChoice = OURS,
 ) -> list[Failing]:
-    """The same, with a recording of each beside its file; of one that hangs there is none. Raises RecordingError."""
+    """The same, with a recording of each beside its file, and a page; of one that hangs there is none. Raises
+    RecordingError."""
     result = []
     for case in failing:
         path = case.file.with_suffix(".rec")
@@ -89,7 +91,8 @@ def record_failing(
         wrong = _recorded(path, campaign, case.row, library, limit, firmware)
         if wrong is not None:
             raise RecordingError(wrong)
-        result.append(replace(case, recording=path))
+        page = path.with_suffix(".html")
+        result.append(replace(case, recording=path, page=page if page.exists() else None))
     return result
 
 
@@ -99,11 +102,13 @@ def _recorded(
     """What went wrong."""
     # Imported here: it is needed by campaigns that find something, only.
     from ringhil.emulator.debug.recorder import record_run
+    from ringhil.emulator.view.alone import leave_page
 
     def play() -> str | None:
         try:
             record_run(path, scenario_of(campaign, row), library, firmware)
-        except RecordingError as error:
+            leave_page(path, library, firmware)
+        except (RecordingError, OSError) as error:
             return str(error)
         return None
 

@@ -6,6 +6,7 @@
 | `replay.json` | seed, hash of the RTL, version, source file, parameters, failures, the command, the waves' window |
 | `waves.fst` | with waves asked for: the wires of all links around the first failure |
 | `run.rec` | with a recording asked for: the whole run, to be stepped |
+| `run.html` | the same: what is around the failures, as a page that stands alone |
 
 A folder is written beside its place by the process that played the variant, and moved there by the one that reports
 the verdict: so there is none of a variant that is not reported. One of an earlier run with the same name is replaced.
@@ -34,6 +35,7 @@ from ringhil.emulator.server.hashes import hashes
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
+from ringhil.emulator.view.alone import leave_page
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ class Evidence:
             "replay": verdict.replay,
             "waves": None,
             "recording": None,
+            "page": None,
         }
         if self.waves:
             cycle = min((f.at for f in verdict.failures if f.at is not None), default=verdict.cycles)
@@ -180,6 +183,8 @@ class Evidence:
         if self.record:
             record_run(folder / _RECORDING, scenario, library, self.replay.firmware)
             document["recording"] = _RECORDING
+            page = leave_page(folder / _RECORDING, library, self.replay.firmware)
+            document["page"] = None if page is None else page.name
         (folder / REPLAY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 

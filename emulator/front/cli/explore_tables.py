@@ -58,6 +58,8 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
 
             for text in turns(case["doomed"]):
                 console.print(f"  {escape(text)}", soft_wrap=True)
+        if case["page"]:
+            console.print(f"  page: {escape(case['page'])}", soft_wrap=True)
         if case["smallest"]:
             console.print(f"  smallest: {escape(case['smallest'])}", soft_wrap=True)
     if len(ways) > _MOST_SHOWN:

@@ -133,7 +133,7 @@ def serve(
         from ringhil.emulator.lending.learning import kept_choice
         from ringhil.emulator.lending.serving import LendServing
         from ringhil.emulator.lending.usage import UsageLog
-        from ringhil.emulator.lending.web_server import TlsFiles
+        from ringhil.emulator.web_server import TlsFiles
 
         scenario = load(file)
         cycle = cycle_of(scenario) if clock is None else 1 / clock

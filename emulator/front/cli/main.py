@@ -53,6 +53,7 @@ COMMANDS = {
     "switch": "Run tasks one after another on a GPU, and compare policies for the switch.",
     "step": "Step a run message by message, forwards and backwards.",
     "schema": "Print the JSON Schema of server and scenario files.",
+    "view": "Show a run in a browser, while it goes on or from its recording.",
     "verify": "Play every scenario below some paths, in parallel, with one verdict each.",
 }
 _log = logging.getLogger(__name__)

@@ -15,18 +15,18 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from ringhil.emulator.debug.commands import in_words
+from ringhil.emulator.debug.desk import Desk, Looked, Open, Unanswered
+from ringhil.emulator.debug.growing import Growing
 from ringhil.emulator.debug.items import decoded
+from ringhil.emulator.debug.marks import TimeMarks
 from ringhil.emulator.debug.session import FrameOnLink
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.errors import printable
 from ringhil.emulator.front.tui import frame, rings
 from ringhil.emulator.front.tui.asking import CommandLine, Completions
-from ringhil.emulator.front.tui.desk import Desk, Looked, Open, Unanswered
-from ringhil.emulator.front.tui.growing import Growing
 from ringhil.emulator.front.tui.help import Help
 from ringhil.emulator.front.tui.keys import KeysInOrder
 from ringhil.emulator.front.tui.listing import Listing
-from ringhil.emulator.front.tui.marks import TimeMarks
 from ringhil.emulator.front.tui.panes import Pane, Rings, TimeLine, state
 from ringhil.emulator.front.tui.rows import Rows
 from ringhil.emulator.front.tui.words import folded, mark_first

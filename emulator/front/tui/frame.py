@@ -5,10 +5,11 @@ from dataclasses import fields, is_dataclass
 
 from rich.text import Text
 
-from ringhil.emulator.debug.items import RecordedItem, decoded, details, difference
+from ringhil.emulator.debug.items import RecordedItem, decoded, details
 from ringhil.emulator.debug.session import FrameOnLink
+from ringhil.emulator.debug.shown import differences, in_line
 from ringhil.emulator.errors import printable
-from ringhil.emulator.front.tui.words import flow, folded, in_line
+from ringhil.emulator.front.tui.words import flow, folded
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS
 
@@ -38,20 +39,16 @@ def shown(item: RecordedItem, hops: Sequence[FrameOnLink], hop: int | None, widt
     _fields(text, frame, earlier, width)
     _bytes(text, frame, earlier, width)
     for number, each in enumerate(hops):
-        changed = [] if not number else changes(hops[number - 1].frame, each.frame)
+        changed = (
+            []
+            if not number
+            else [f"{name} {was}→{now}" for name, was, now in differences(hops[number - 1].frame, each.frame)]
+        )
         sign = "▸" if number == hop else " "
         lines = flow([f"{sign}{each.cycle} {each.gpu} {each.link}", *changed], width - len(_FURTHER))
         text.append(f"\n{_FURTHER}".join("  ".join(line) for line in lines) + "\n")
     _records(text, frame, width)
     return text
-
-
-def changes(one: bytes, other: bytes) -> list[str]:
-    """The fields that a hop has changed: `count 1→2`."""
-    found = []
-    for name, was, now in difference("", decoded(one)[1], decoded(other)[1]):
-        found.append(f"{name} {in_line(was)}→{in_line(now)}")
-    return found
 
 
 def _fields(text: Text, frame: bytes, earlier: bytes | None, width: int) -> None:

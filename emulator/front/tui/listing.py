@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from ringhil.emulator.debug.shown import line
 from ringhil.emulator.front.tui.rows import Rows
-from ringhil.emulator.front.tui.words import line
 
 _CURSOR, _EVENT, _BAD, _HEAD = Style(reverse=True), Style(italic=True, dim=True), Style(bold=True), Style(bold=True)
 

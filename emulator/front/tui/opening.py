@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from ringhil.emulator.debug.growing import Growing
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.front.tui.app import StepScreen
-from ringhil.emulator.front.tui.growing import Growing
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 

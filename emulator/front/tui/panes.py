@@ -12,8 +12,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from ringhil.emulator.debug.commands import indented, shown_register
-from ringhil.emulator.front.tui.desk import Looked
-from ringhil.emulator.front.tui.marks import TimeMark, strongest
+from ringhil.emulator.debug.desk import Looked
+from ringhil.emulator.debug.marks import TimeMark, strongest
 from ringhil.emulator.front.tui.words import folded
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from ringhil.emulator.front.tui.marks import Known
+from ringhil.emulator.debug.marks import Known
 from ringhil.protocol.registers import ControlBit, StatusBit
 
 _BYPASSED = StatusBit.BYPASS_CW | StatusBit.BYPASS_CCW

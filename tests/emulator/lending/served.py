@@ -15,7 +15,7 @@ from ringhil.emulator.lending.loans import IdleTimes
 from ringhil.emulator.lending.office import LoanOffice
 from ringhil.emulator.lending.rates import RequestRate
 from ringhil.emulator.lending.web import application
-from ringhil.emulator.lending.web_server import MOST_CONNECTIONS, TlsFiles, WebServer
+from ringhil.emulator.web_server import MOST_CONNECTIONS, TlsFiles, WebServer
 
 from .world import IDLE, World
 

@@ -22,7 +22,7 @@ from ringhil.emulator.lending.certificate import AUTHORITY, CERTIFICATE, HERE, K
 from ringhil.emulator.lending.client import LendClient, LendClientError
 from ringhil.emulator.lending.loans import IdleTimes
 from ringhil.emulator.lending.tokens import node_token
-from ringhil.emulator.lending.web_server import TlsFiles
+from ringhil.emulator.web_server import TlsFiles
 
 from .served import TOKEN, Served, served
 from .test_web import WISH

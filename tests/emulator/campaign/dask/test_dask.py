@@ -91,7 +91,7 @@ def test_verdicts_and_what_failing_variants_leave_are_the_same(two: Machines, tm
         *["fail", "fail", "pass", "pass", "fail", "fail"],
         "error",
     ]
-    for name in ("waves.fst", "run.rec"):
+    for name in ("waves.fst", "run.rec", "run.html"):
         assert len([path for path in kept if path.name == name]) == 4
 
 

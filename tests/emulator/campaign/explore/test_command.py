@@ -241,8 +241,10 @@ def test_failing_cases_are_recorded(tmp_path: Path) -> None:
     assert case["recording"] == case["file"].replace(".yaml", ".rec")
     again = command.ringhil("replay", case["recording"])
     assert (again.returncode, "; verdict fail\nfailed: " in again.stdout) == (0, True), again.stdout
-    assert all(each["recording"] is None for each in document(lying, *few, code=1)["failing"])
     assert case["doomed"] is None
+    assert case["page"] == case["file"].replace(".yaml", ".html")
+    assert '"invariant":"' in Path(case["page"]).read_text()
+    assert all(each["recording"] is each["page"] is None for each in document(lying, *few, code=1)["failing"])
     line = refusal(lying, "--faults", "skip_count", "--phases", 1, "--record")
     assert line.endswith("--record: wanted is --out DIR, beside whose files the recordings are left")
     line = refusal(lying, *few, "--doomed")

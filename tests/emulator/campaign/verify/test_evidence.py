@@ -170,6 +170,9 @@ def test_a_recording_is_left_when_asked_for_and_is_that_of_the_failing_run(tmp_p
         assert again.stdout.endswith(f"; verdict fail\n{failures}")
         said = [text.partition(": ")[2] for text in recording.outcome["failures"]]
     assert said == [failure["text"] for failure in facts["failures"]]
+    assert facts["page"] == "run.html"
+    page = (folder / "run.html").read_text()
+    assert all(json.dumps(failure["text"])[1:-1] in page for failure in facts["failures"])
 
 
 def test_waves_are_left_when_asked_for(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from ringhil.emulator.debug.growing import Growing
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.tui.app import StepScreen
-from ringhil.emulator.front.tui.growing import Growing
 from ringhil.emulator.front.tui.listing import Listing
 from ringhil.emulator.front.tui.panes import Pane
 

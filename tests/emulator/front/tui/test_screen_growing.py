@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from textual.widgets import Static
 
+from ringhil.emulator.debug.growing import Growing
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.tui.app import StepScreen
-from ringhil.emulator.front.tui.growing import Growing
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.firmware_choice import OURS
 from ringhil.emulator.trace.recording import Recording

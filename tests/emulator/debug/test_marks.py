@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ringhil.emulator.front.tui.marks import TimeMarks
+from ringhil.emulator.debug.marks import TimeMarks
 from ringhil.emulator.trace.recording import About, Recording, RecordingWriter
 
 ABOUT = About(ringhil="1", rtl="0", name="n", scenario="server: {}\n", firmware=[], nodes=[])

@@ -1,4 +1,4 @@
-"""A process with a session of its own, which does what takes long while the screen goes on.
+"""A process with a session of its own, which does what takes long while a screen or page goes on.
 
 It is forked before the screen begins. What is read from it was pickled by a process that this one has made itself.
 """
@@ -19,7 +19,7 @@ from ringhil.emulator.debug.condition import ConditionError, parse
 from ringhil.emulator.debug.items import RecordedItem
 from ringhil.emulator.debug.processes import DebugError, end_without
 from ringhil.emulator.debug.session import DebugSession, FrameOnLink
-from ringhil.emulator.front.tui.words import line
+from ringhil.emulator.debug.shown import line
 from ringhil.emulator.trace import RecordingError
 
 _CONDITION = re.compile(r"[=!<>]=|[<>]|\bhas\b")
@@ -36,7 +36,7 @@ def wanted(text: str, session: DebugSession) -> Callable[[RecordedItem], bool]:
 
 # Verbs that only read: they can be broken off anywhere. A run that is played can't; `doomed` begins it anew then.
 _WALKING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "go")
-_READING = (*_WALKING, "compare", "why", "doomed")
+READING = (*_WALKING, "compare", "why", "doomed")
 _REFUSED = (DebugError, RecordingError, ConditionError, BuildError)
 _PATIENCE = 2.0  # seconds
 Then = Callable[[Any], None]
@@ -60,14 +60,18 @@ class Unanswered(NamedTuple):
 
 
 class Desk:
-    """Raises DebugError where the session can't be opened. Requests are done one after the other."""
+    """Raises DebugError where the session can't be opened. Requests are done one after the other, each a method of
+    `worker`, which is made in the process."""
 
-    def __init__(self, open_session: Open) -> None:
+    def __init__(self, open_session: Open, worker: "type[SessionWorker] | None" = None) -> None:
         context = get_context("fork")
         self._line, theirs = context.Pipe()
         self._broken = context.RawValue("Q", 0)  # the number of the request that is to be broken off
-        breaks = _Breaks(self._broken)
-        self._process = context.Process(target=_serve, args=(open_session, theirs, self._line, breaks), daemon=True)
+        breaks = Breaks(self._broken)
+        lines = (theirs, self._line)
+        self._process = context.Process(
+            target=_serve, args=(open_session, worker or SessionWorker, *lines, breaks), daemon=True
+        )
         self._process.start()
         theirs.close()
         self._waiting: deque[tuple[str, Where, tuple[Any, ...], Then]] = deque()
@@ -83,6 +87,11 @@ class Desk:
     def busy(self) -> bool:
         """Whether something is being done."""
         return self._then is not None
+
+    @property
+    def waiting(self) -> int:
+        """Requests that are still to be begun."""
+        return len(self._waiting)
 
     def fileno(self) -> int:
         """Call `heard` when there is something to read."""
@@ -118,6 +127,13 @@ class Desk:
             self._broken.value = self._asked
             os.kill(self._process.pid, signal.SIGINT)
 
+    def forget(self, then: Then) -> None:
+        """Nobody waits for this answer any more: it isn't begun, or broken off where that can be."""
+        if self._then is then:
+            self.stop()
+        else:
+            self._waiting = deque(each for each in self._waiting if each[3] is not then)
+
     def close(self) -> None:
         """It ends; it is told so, as others that were forked meanwhile may hold this end of the line, too."""
         with suppress(OSError):
@@ -130,7 +146,7 @@ class Desk:
         self._process.close()
 
 
-class _Breaks:
+class Breaks:
     """In the process: KeyboardInterrupt for the request that is to be broken off, where that can be. Signals of others,
     early and late ones do nothing."""
 
@@ -158,7 +174,9 @@ class _Breaks:
             self._can_be = False
 
 
-def _serve(open_session: Open, line: Connection, other: Connection, breaks: _Breaks) -> None:
+def _serve(
+    open_session: Open, kind: "type[SessionWorker]", line: Connection, other: Connection, breaks: Breaks
+) -> None:
     other.close()  # or it would wait for itself
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_without([line])
@@ -169,7 +187,7 @@ def _serve(open_session: Open, line: Connection, other: Connection, breaks: _Bre
         line.send((False, str(error)))
         return
     with session:
-        worker = _Worker(session, breaks)
+        worker = kind(session, breaks, open_session)
         line.send((True, worker.verbs))
         with suppress(EOFError, OSError):
             while (asked := line.recv()) is not None:
@@ -178,7 +196,7 @@ def _serve(open_session: Open, line: Connection, other: Connection, breaks: _Bre
                 line.send(_done(worker, *what))
 
 
-def _done(worker: "_Worker", what: str, number: int, values: tuple[Any, ...]) -> tuple[bool, Any]:
+def _done(worker: "SessionWorker", what: str, number: int, values: tuple[Any, ...]) -> tuple[bool, Any]:
     try:
         worker.seek(number)
         return True, getattr(worker, what)(*values)
@@ -190,36 +208,39 @@ def _done(worker: "_Worker", what: str, number: int, values: tuple[Any, ...]) ->
         return False, f"{type(error).__name__}: {error}"
 
 
-class _Worker:
-    def __init__(self, session: DebugSession, breaks: _Breaks) -> None:
-        self._session, self._commands, self._breaks = session, Commands(session), breaks
+class SessionWorker:
+    """What it does, at the message or event where one is; see `Desk.ask`."""
+
+    def __init__(self, session: DebugSession, breaks: Breaks, open_again: Open) -> None:
+        self._open_again = open_again
+        self.session, self._commands, self._breaks = session, Commands(session), breaks
         self.verbs = self._commands.verbs
 
     def seek(self, number: int) -> None:
         """The session is where the screen is."""
-        if number != self._session.number:
-            self._session.here = next(self._session.recording.all(number, number), None)
+        if number != self.session.number:
+            self.session.here = next(self.session.recording.all(number, number), None)
 
     def do(self, line: str) -> tuple[int, Document]:
         """Where it is then, and the document."""
-        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in _READING):
+        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in READING):
             document = self._commands.do(line)
-        return self._session.number, document
+        return self.session.number, document
 
     def find(self, text: str, back: bool) -> int | None:
         """The number of the next one, or of the one before; None: there is none."""
-        recording, here = self._session.recording, self._session.number
-        is_wanted = wanted(text, self._session)
+        recording, here = self.session.recording, self.session.number
+        is_wanted = wanted(text, self.session)
         way = recording.all_back(here - 1) if back else recording.all(here + 1)
         with self._breaks.allowed():
             return next((item.number for item in way if is_wanted(item)), None)
 
     def look(self, gpu: str) -> Looked:
         """At a GPU, its card, and the registers of all."""
-        session = self._session
+        session = self.session
         registers = {name: session.registers(name) for name in session.recording.gpus}
         return Looked(gpu, registers, session.firmware(gpu), session.card(gpu.split(".")[0]))
 
     def hops(self) -> list[FrameOnLink]:
         """What the message was on each link that it passed."""
-        return self._session.hops()
+        return self.session.hops()

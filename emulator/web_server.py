@@ -1,4 +1,4 @@
-"""Serves the request API in a thread of its own, until it is closed. It needs uvicorn."""
+"""An HTTP server on one address, in a thread of its own or in the caller's. It needs uvicorn."""
 
 import asyncio
 import logging
@@ -6,7 +6,8 @@ import socket
 import ssl
 import threading
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,7 @@ try:
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError:
-    raise RinghilError("the package uvicorn is missing; install it with: pip install 'ringhil[lending]'") from None
+    raise RinghilError("the package uvicorn is missing; install it with: pip install uvicorn") from None
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -51,7 +52,7 @@ class WebServer:
         self._most = most
         self._tls = None if tls is None else _tls(tls)
         self._socket = _listening(where)
-        host, self.port = self._socket.getsockname()[:2]
+        self.host, self.port = host, _ = self._socket.getsockname()[:2]
         self.loopback = host in ("::1", "127.0.0.1") or host.startswith("127.")
         self.url = f"{'http' if tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{self.port}"
         self._server: uvicorn.Server | None = None
@@ -59,6 +60,21 @@ class WebServer:
 
     def begin(self, app: "ASGIApp") -> None:
         """Answer from now on."""
+        self._prepare(app)
+        self._thread = threading.Thread(target=self._run, name="web", daemon=True)
+        self._thread.start()
+
+    def answer(self, app: "ASGIApp") -> None:
+        """Answer in this thread, until `end` is called."""
+        self._prepare(app)
+        self._run()
+
+    def end(self) -> None:
+        """No more than what is under way, from any thread and from a signal's handler."""
+        if self._server is not None:
+            self._server.should_exit = True
+
+    def _prepare(self, app: "ASGIApp") -> None:
         config = uvicorn.Config(
             app,
             http=type("_OwnHttp", (_Http,), {"live": self._live, "most": self._most}),
@@ -76,9 +92,7 @@ class WebServer:
         )
         config.load()
         config.ssl = self._tls
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, name="lend", daemon=True)
-        self._thread.start()
+        self._server = _Server(config)
 
     def used(self, client: tuple[str, int]) -> None:
         """The connection from there has had a request that was let in. From the thread that answers."""
@@ -87,10 +101,10 @@ class WebServer:
 
     def close(self) -> None:
         """Answer what is under way, and no more; a second call does nothing."""
-        if self._server is not None and self._thread is not None:
-            self._server.should_exit = True
+        self.end()
+        if self._thread is not None:
             self._thread.join(2 * _ENDS)
-            self._server = self._thread = None
+        self._server = self._thread = None
         self._socket.close()
 
     def _run(self) -> None:
@@ -107,6 +121,15 @@ class _Loop(asyncio.SelectorEventLoop):
         if options.get("ssl") is not None:
             options["ssl_handshake_timeout"] = _HEAD_PATIENCE
         return await super().create_server(*args, **options)
+
+
+class _Server(uvicorn.Server):
+    """Signals are for who has made it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """See uvicorn."""
+        yield
 
 
 class _Http(H11Protocol):

@@ -1,0 +1,104 @@
+"""What is read from a recording itself: what it is, its rows, in a line and decoded."""
+
+from typing import Any
+
+from ringhil.emulator.debug.commands import MESSAGES, NAMES
+from ringhil.emulator.debug.items import NO_FRAME, RecordedItem, decoded
+from ringhil.emulator.debug.memory import plain
+from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.debug.shown import line
+from ringhil.emulator.events.recorded import KINDS
+from ringhil.emulator.scenario import Scenario
+from ringhil.emulator.trace.recording import RecordedMessage, Recording
+from ringhil.emulator.trace.recording.tables import WAYS
+from ringhil.emulator.view.messages import FORMAT, MOST_ROWS, FailureAbout, RowLine, ViewAbout, ViewRow, ViewRows
+from ringhil.emulator.view.places import Wires
+
+_MOST_FAILURES = 100
+
+
+def lines(recording: Recording, first: int, count: int) -> ViewRows:
+    """Rows from a number on, `MOST_ROWS` at most. Raises RecordingError."""
+    last = first + min(count, MOST_ROWS) - 1
+    return ViewRows(
+        rows=[row_line(item, recording.gpus) for item in recording.all(first, last)], last=recording.last_number
+    )
+
+
+def row_line(item: RecordedItem, gpus: list[str]) -> RowLine:
+    """In a line."""
+    found = line(item, gpus)
+    return RowLine(
+        number=item.number,
+        cycle=item.cycle,
+        gpu=found.gpu,
+        kind=found.kind,
+        way=found.way,
+        bad=found.bad,
+        text=found.said,
+    )
+
+
+def row(recording: Recording, number: int) -> ViewRow | None:
+    """One, decoded; None: there is none of this number. Raises RecordingError."""
+    item = next(recording.all(number, number), None)
+    return None if item is None else whole_row(recording, item)
+
+
+def whole_row(recording: Recording, item: RecordedItem) -> ViewRow:
+    """Decoded."""
+    if isinstance(item, RecordedMessage):
+        found: dict[str, Any] = {"port": item.port, "way": WAYS[item.way], **decoded(item.frame)[1]}
+    else:
+        found = recording.said(item)
+    frame = item.frame.hex() if isinstance(item, RecordedMessage) else None
+    return ViewRow(**row_line(item, recording.gpus).model_dump(), fields=plain(found), bytes=frame)
+
+
+def about(
+    recording: Recording, scenario: Scenario, wires: Wires, *, source: Any, live: bool, failures: list[FailureAbout]
+) -> ViewAbout:
+    """What it is. `unplayable` is what the session says."""
+    outcome = recording.outcome or {}
+    said, sharing, clock = outcome.get("failures"), scenario.sharing, recording.about.clock
+    cycle = None if sharing is None else 10**9 / sharing.cycle
+    return ViewAbout(
+        format=FORMAT,
+        source=source,
+        file=recording.path.name,
+        title=recording.about.name,
+        live=live,
+        complete=recording.complete,
+        cut_off=recording.cut_off,
+        rows=recording.last_number,
+        last_cycle=recording.last_cycle,
+        cycles_per_second=float(clock) if clock else cycle,
+        cards=wires.cards,
+        crossings=wires.crossings,
+        kinds=[*MESSAGES, *KINDS, NO_FRAME],
+        ways=[*WAYS],
+        names=sorted(NAMES),
+        verdict=None if recording.outcome is None else str(outcome.get("verdict", "?")),
+        failed=[str(each) for each in said] if isinstance(said, list) else [],
+        failures=failures,
+        unplayable=None,
+    )
+
+
+def failures(session: DebugSession) -> list[FailureAbout]:
+    """What broke an invariant, with the row by which it was found. Raises RecordingError."""
+    found = []
+    here = session.here
+    for each in session.failures[:_MOST_FAILURES]:
+        at, place = each.get("at"), each.get("place")
+        found.append(
+            FailureAbout(
+                invariant=str(each.get("invariant")),
+                text=str(each.get("text")),
+                at=at if type(at) is int and at >= 0 else None,
+                place=None if place is None else str(place),
+                row=session.number if session.failure(each) else None,
+            )
+        )
+    session.here = here
+    return found
