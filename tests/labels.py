@@ -27,6 +27,7 @@ PROOFS = {
     "S3": ("memory", "isolation", "settings", "charged"),
     "S5": ("turns", "chosen"),
 }
+_MADE = {"build", "built", "node_modules"}  # folders
 
 
 def defined() -> list[str]:
@@ -47,7 +48,7 @@ def citing() -> Iterator[tuple[str, set[str]]]:
     for room in _ROOMS:
         for file in sorted((ROOT / room).rglob("*")):
             path = str(file.relative_to(ROOT))
-            if file.suffix in _KINDS and path not in _NO_LABELS and "build" not in file.parts:
+            if file.suffix in _KINDS and path not in _NO_LABELS and not _MADE & {*file.parts}:
                 labels = cited(file.read_text())
                 if labels:
                     yield path, labels

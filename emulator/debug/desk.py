@@ -36,7 +36,7 @@ def wanted(text: str, session: DebugSession) -> Callable[[RecordedItem], bool]:
 
 # Verbs that only read: they can be broken off anywhere. A run that is played can't; `doomed` begins it anew then.
 _WALKING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "go")
-_READING = (*_WALKING, "compare", "why", "doomed")
+READING = (*_WALKING, "compare", "why", "doomed")
 _REFUSED = (DebugError, RecordingError, ConditionError, BuildError)
 _PATIENCE = 2.0  # seconds
 Then = Callable[[Any], None]
@@ -187,7 +187,7 @@ def _serve(
         line.send((False, str(error)))
         return
     with session:
-        worker = kind(session, breaks)
+        worker = kind(session, breaks, open_session)
         line.send((True, worker.verbs))
         with suppress(EOFError, OSError):
             while (asked := line.recv()) is not None:
@@ -211,7 +211,8 @@ def _done(worker: "SessionWorker", what: str, number: int, values: tuple[Any, ..
 class SessionWorker:
     """What it does, at the message or event where one is; see `Desk.ask`."""
 
-    def __init__(self, session: DebugSession, breaks: Breaks) -> None:
+    def __init__(self, session: DebugSession, breaks: Breaks, open_again: Open) -> None:
+        self._open_again = open_again
         self.session, self._commands, self._breaks = session, Commands(session), breaks
         self.verbs = self._commands.verbs
 
@@ -222,7 +223,7 @@ class SessionWorker:
 
     def do(self, line: str) -> tuple[int, Document]:
         """Where it is then, and the document."""
-        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in _READING):
+        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in READING):
             document = self._commands.do(line)
         return self.session.number, document
 

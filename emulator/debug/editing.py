@@ -29,10 +29,17 @@ class Sources:
 
     def _files(self) -> Iterator[tuple[str, Path]]:
         for name, module in sorted(sys.modules.items()):
-            inside = any(name == package or name.startswith(f"{package}.") for package in self._packages)
             file = getattr(module, "__file__", None)
-            if inside and file and file.endswith(".py"):
+            if self.holds(name) and file and file.endswith(".py"):
                 yield name, Path(file)
+
+    def holds(self, module: str) -> bool:
+        """Whether a module is one of them, by its name."""
+        return any(module == package or module.startswith(f"{package}.") for package in self._packages)
+
+    def files(self) -> list[Path]:
+        """Of those that are loaded."""
+        return [path for _, path in self._files()]
 
     def changed(self) -> list[str]:
         """Those whose file is another now."""

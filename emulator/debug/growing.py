@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -14,7 +15,9 @@ from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
+from ringhil.emulator.trace.recording import Recording
 
+_QUIET = 10.0  # seconds
 _BATCH = 256  # rows: of so many the list grows
 
 
@@ -58,6 +61,25 @@ class Growing:
         self._process.kill()
         self._process.join()
         self._process.close()
+
+
+class OthersGrowing:
+    """A recording that another program writes, such as `ringhil serve --record`, as far as it can be told from outside:
+    it is over when the recording says so, or nothing was written for a while."""
+
+    failed: str | None = None
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording, self._path = recording, recording.path
+
+    def over(self) -> bool:
+        """Whether no more is to come. Raises RecordingError."""
+        if self._recording.complete or self._recording.cut_off or self._recording.over():
+            return True
+        try:
+            return time.time() - self._path.stat().st_mtime > _QUIET
+        except OSError:
+            return True
 
 
 def _play(

@@ -12,6 +12,7 @@ from ringhil.emulator.debug.editing import Sources
 from ringhil.emulator.debug.futures import WayToFail, fails
 from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.items import gpus_there
+from ringhil.emulator.debug.lines import Breakpoints, LineTracer, StackedFunction, StoppedLine, TracedLines
 from ringhil.emulator.debug.memory import WatchedMemory, plain
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
@@ -46,6 +47,8 @@ class SteppedRun:
         self._links: Links | None = None
         self._changed: list[tuple[int, Any]] = []
         self._memory: WatchedMemory | None = None
+        self._lines: LineTracer | None = None
+        self._stopped: StoppedLine | None = None
         self._chained = Chained(run, states or {})
         self._sources = sources
         run.start()
@@ -66,9 +69,9 @@ class SteppedRun:
     def ask(self, what: str, *values: Any) -> Any:
         """One of `registers`, `firmware`, `signals` (of a GPU such as `a.3`), `card` (by its name) and `everything`;
         `links`: from now on, what passes them, which `passed` has; `watch`: from now on, how a register or a value in
-        the firmware's memory changes, which `changed` has; `branch`: play on to the end, and record it; `edited`: the
-        same with source that was changed since; `fails`: play on to the end with chance drawn anew. Raises
-        DebugError."""
+        the firmware's memory changes, which `changed` has; `trace`: from now on, the lines of firmware that are run,
+        which `traced` has; `branch`: play on to the end, and record it; `edited`: the same with source that was changed
+        since; `fails`: play on to the end with chance drawn anew. Raises DebugError."""
         found: dict[str, Callable[..., Any]] = {
             "registers": self._registers,
             "firmware": self._firmware,
@@ -79,6 +82,8 @@ class SteppedRun:
             "passed": lambda: [] if self._links is None else self._links.passed,
             "watch": self._watch,
             "changed": self._found_changed,
+            "trace": self._trace,
+            "traced": self._found_traced,
             "branch": self._branch,
             "edited": self._edited,
             "fails": self._fails,
@@ -109,6 +114,22 @@ class SteppedRun:
 
         self._run.engine.watch_register(cell, name)
         self._run.observations.listen(RegisterChanged, changed)
+
+    def _trace(self, breaks: Breakpoints, listing: bool, at: int | None) -> None:
+        """See LineTracer."""
+        sources = self._sources or Sources(("ringhil.firmware",))
+
+        def look(gpu: str, stack: list[StackedFunction]) -> None:
+            card = self._card(gpu.partition(".")[0])
+            self._stopped = StoppedLine(gpu, stack, self._registers(gpu), self._firmware(gpu), card)
+
+        self._lines = LineTracer(
+            self._run, lambda: self._chained.number, sources.holds, breaks, listing=listing, at=at, look=look
+        )
+
+    def _found_traced(self) -> TracedLines:
+        assert self._lines is not None
+        return TracedLines(self._lines.calls, self._lines.lines, self._lines.hits, self._stopped)
 
     def _found_changed(self) -> list[tuple[int, Any]]:
         if self._memory is None:

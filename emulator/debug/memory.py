@@ -1,7 +1,7 @@
 """What firmware has in its memory, as JSON has it, and one value of it that is watched."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import FunctionType, MethodType
@@ -14,7 +14,7 @@ from ringhil.protocol.registers import ADDRESS
 _DEEPEST = 8
 _SHOWN = 50  # letters of a name, and names, in an error
 _INDEX = re.compile(r"\[(\d{1,9})\]")
-_NOTHING = object()
+NOTHING = object()
 _REGISTER = f"found register {{!r}}; there are {', '.join(ADDRESS)}"
 
 
@@ -35,9 +35,9 @@ class WatchedMemory:
             raise DebugError(
                 f"found register {name[:_SHOWN]!r}; there are {', '.join(ADDRESS)}, and firmware that has failed"
             )
-        self._value, found = _NOTHING, _values(firmware)
+        self._value, found = NOTHING, _values(firmware)
         self._value, has = _inside(found, self._parts)
-        if self._value is _NOTHING:
+        if self._value is NOTHING:
             raise DebugError(_not_there(name, found, has))
         self._since, self._before = now(), self._heard(firmware)
 
@@ -53,7 +53,7 @@ class WatchedMemory:
         if before == self._before:
             return
         value = None if firmware is None else _inside(_values(firmware), self._parts)[0]
-        value = None if value is _NOTHING else value
+        value = None if value is NOTHING else value
         if value != self._value:
             self._value = value
             self.changed.append((since, value))
@@ -68,6 +68,11 @@ def _values(firmware: Firmware) -> Mapping[str, Any]:
     return {name.lstrip("_"): each for name, each in getattr(firmware, "__dict__", {}).items()}
 
 
+def inside(value: Any, parts: Sequence[str]) -> Any:
+    """The value of that name in another, as JSON has it; NOTHING: there is none."""
+    return _inside(value, tuple(parts))[0]
+
+
 def _inside(value: Any, parts: tuple[str, ...]) -> tuple[Any, Any]:
     """The value of that name, and the last one on the way there. Names of variables may have dots."""
     if not parts:
@@ -75,13 +80,13 @@ def _inside(value: Any, parts: tuple[str, ...]) -> tuple[Any, Any]:
     value = value if isinstance(value, Mapping | list) else plain(value)
     if isinstance(value, list):
         place = int(parts[0]) if parts[0].isdecimal() else len(value)
-        return _inside(value[place], parts[1:]) if place < len(value) else (_NOTHING, value)
+        return _inside(value[place], parts[1:]) if place < len(value) else (NOTHING, value)
     if isinstance(value, Mapping):
         for number in range(len(parts), 0, -1):
             name = ".".join(parts[:number])
             if name in value:
                 return _inside(value[name], parts[number:])
-    return _NOTHING, value
+    return NOTHING, value
 
 
 def _not_there(name: str, values: Mapping[str, Any], has: Any) -> str:
@@ -107,7 +112,8 @@ def plain(value: object, depth: int = 0) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [plain(each, depth + 1) for each in ordered]
-    if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name), depth + 1) for each in fields(value)}
+    if is_dataclass(value):  # one that is being made has not all yet
+        named = [each.name for each in fields(value) if hasattr(value, each.name)]
+        return {name: plain(getattr(value, name), depth + 1) for name in named}
     found = {name.lstrip("_"): each for name, each in getattr(value, "__dict__", {}).items()}
     return {n: plain(each, depth + 1) for n, each in found.items() if not isinstance(each, FunctionType | MethodType)}

@@ -157,15 +157,17 @@ def _fork() -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def end_without(ends: Sequence[socket.socket | Connection]) -> None:
-    """From now on this process ends, whatever it is doing, when nobody is at the other side of any of these. (The death
-    of its parent would tell nothing: who asks is another process than the one that has forked it.)"""
+def end_without(ends: Sequence[socket.socket | Connection], leave: Callable[[], None] = lambda: None) -> None:
+    """From now on this process ends, whatever it is doing, when nobody is at the other side of any of these; `leave` is
+    called then. (The death of its parent would tell nothing: who asks is another process than the one that has forked
+    it.)"""
     looked = select.poll()
     for end in ends:
         looked.register(end, 0)
 
     def look(number: int, frame: object) -> None:
         if len([1 for _, what in looked.poll(0) if what & select.POLLHUP]) == len(ends):
+            leave()
             os._exit(0)
 
     signal.signal(signal.SIGALRM, look)

@@ -5,6 +5,7 @@ message is that after its cycle: all that happens in it has been done.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -28,6 +29,7 @@ from ringhil.emulator.debug.items import (
     gpus_there,
     where,
 )
+from ringhil.emulator.debug.lines import Breakpoints, TracedLines
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
@@ -86,7 +88,7 @@ class DebugSession:
         states = {state.cycle: (state.number, state.hash) for state in self.recording.states()}
         packages = ("ringhil.firmware", *(option.partition("=")[2].partition(":")[0] for option in firmware.given))
         self.scenario, self._changes = scenario, list[RunChange]()
-        sources = self._sources = Sources(packages)
+        sources = self.sources = Sources(packages)
         self._libraries = {file: each.source for each in firmware.chosen.values() if (file := library_of(each.text))}
         outside = RecordedOutside(self.recording)
         firmware, nodes = outside.choices(firmware)
@@ -246,6 +248,24 @@ class DebugSession:
             found: dict[str, Any] = moment.ask("everything")
             return found
 
+    @contextmanager
+    def traced(
+        self, cycle: int, breaks: Breakpoints, *, listing: bool = False, at: int | None = None
+    ) -> Iterator[Callable[[int], TracedLines]]:
+        """The lines of firmware that are run from a cycle on; see LineTracer. What is given plays to before another
+        cycle, and has what was found by then. Raises DebugError."""
+        self._playable()
+        self.past.seek(cycle)
+        with self.past.aside(cycle) as moment:
+            moment.ask("trace", breaks, listing, at)
+
+            def play(end: int) -> TracedLines:
+                moment.go(end)
+                found: TracedLines = moment.ask("traced")
+                return found
+
+            yield play
+
     def changes(self, gpu: str, name: str, cycles: int) -> tuple[int, Any] | None:
         """The cycle in which a register of a GPU, or a value in its firmware's memory (as `state` names it), next
         changes, within so many from here and before the recording ends, and what it is then. Raises DebugError."""
@@ -325,7 +345,7 @@ class DebugSession:
         for file, was in self._libraries.items():
             if hash_of(file) != was:
                 raise DebugError(f"{file}: has changed; a library can't be exchanged in a run, so run it again")
-        if self._libraries and not self._sources.changed():
+        if self._libraries and not self.sources.changed():
             files = ", ".join(map(str, self._libraries))
             raise DebugError(f"{files}: a library can't be exchanged in a run; make it, and run it again")
         return self._branched(path, "edited")
@@ -355,13 +375,6 @@ class DebugSession:
         """To the last message or event of a cycle or before; False: there is none, and it is before the first."""
         self.here = self.recording.at(cycle)
         return self.here is not None
-
-    def look_again(self) -> None:
-        """Of a run that was still recorded: whether it is over by now, and what came of it. Raises RecordingError."""
-        if not self.recording.complete and self.recording.over():
-            path = self.recording.path
-            self.recording.close()
-            self.recording = Recording(path)
 
     @property
     def failures(self) -> list[dict[str, Any]]:

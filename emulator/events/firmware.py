@@ -8,6 +8,18 @@ from ringhil.firmware.observations import Observation
 
 
 @dataclass(frozen=True, slots=True)
+class FirmwareCalled:
+    """A GPU's firmware is told something next: a method of it is called."""
+
+    TOLD_BY: ClassVar[str] = "kernel"
+
+    cycle: Cycle
+    cell: Cell
+    method: Annotated[str, "`start`, `on_frame`, `on_status`, `on_timer` or `count_now`"]
+    frame: Annotated[bytes, "that it is told of; empty: none"] = b""
+
+
+@dataclass(frozen=True, slots=True)
 class FirmwareSaid:
     """The firmware of a GPU wants something known."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import fields
 from typing import Any, get_args
 
-from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.firmware import FirmwareCalled, FirmwareSaid
 from ringhil.emulator.events.hardware import FRAMES, Advanced, NodeDiffered, RegisterChanged
 from ringhil.emulator.events.server import (
     CountAsked,
@@ -59,6 +59,7 @@ IN_RECORDINGS: dict[type[Any], str] = {
     NodeDiffered: "a row of what came from outside",
     PassedOn: "nothing: the frame from outside is there",
     TakenIn: "nothing: it follows from the message",
+    FirmwareCalled: "nothing: it follows from messages and timers",
     Advanced: "nothing: it depends on how the run is played",
 }
 

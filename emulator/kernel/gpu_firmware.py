@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ringhil.emulator.events.firmware import FirmwareSaid
+from ringhil.emulator.events.firmware import FirmwareCalled, FirmwareSaid
 from ringhil.emulator.kernel.kernel import Kernel
 from ringhil.firmware.actions import Action
 from ringhil.firmware.commands import CancelTimer, Send, SetTimer, Write
@@ -31,6 +31,7 @@ class GpuFirmware:
     ) -> None:
         self._kernel, self._cell, self._boot, self._before_sending = kernel, cell, boot, before_sending
         self._said = kernel.observations.listeners(FirmwareSaid)
+        self._called = kernel.observations.listeners(FirmwareCalled)
         self._boots = 0
         self._timers: dict[str, int] = {}  # name -> the setting that counts; older ones are void
         self._settings = 0
@@ -40,6 +41,7 @@ class GpuFirmware:
         """Boot."""
         self._boots += 1
         self.running = self._boot(self._boots, self._kernel.engine.peek(self._cell, "memory"))
+        self._call("start")
         self._do(self.running.start(self._kernel.now))
 
     def fail(self) -> None:
@@ -58,18 +60,26 @@ class GpuFirmware:
         """Somebody at the management port wants a census; firmware that takes no such wishes goes on as it is."""
         count_now = getattr(self.running, "count_now", None)
         if count_now is not None:
+            self._call("count_now")
             self._do(count_now(self._kernel.now))
 
     def mail(self, frame: bytes, port: int, bad: bool) -> None:
         """A frame has been read from the mailbox."""
         if self.running is not None:
+            self._call("on_frame", frame)
             self._do(self.running.on_frame(frame, port, bad, self._kernel.now))
 
     def _timer(self, name: str, setting: int) -> None:
         if self.running is not None and self._timers.get(name) == setting:
             del self._timers[name]
+            self._call("on_status")
             self.running.on_status(self._kernel.engine.peek(self._cell, "status"))
+            self._call("on_timer")
             self._do(self.running.on_timer(name, self._kernel.now))
+
+    def _call(self, method: str, frame: bytes = b"") -> None:
+        if self._called:
+            self._kernel.observations.tell(FirmwareCalled(self._kernel.now, self._cell, method, frame))
 
     def _do(self, actions: list[Action]) -> None:
         kernel = self._kernel

@@ -47,7 +47,6 @@ class PlayedView:
 
     def begin(self) -> tuple[str | None, list[FailureAbout]]:
         """Why the run can't be played, if so, and what has failed in it."""
-        self.session.look_again()
         return self.session.why_not, failures(self.session)
 
     def links(self) -> ViewHops:
@@ -159,6 +158,13 @@ class PlayedView:
 
 class ViewWorker(SessionWorker, PlayedView):
     """The same in a process of its own; see `debug.desk`."""
+
+    def begin(self) -> tuple[str | None, list[FailureAbout]]:
+        """The same; of a recording that has grown, as it is by now."""
+        if not self.session.recording.complete:
+            self.session.close()
+            self.session = self._open_again()
+        return super().begin()
 
 
 def _cpu(name: str, knows: dict[str, Any]) -> CpuPicture:

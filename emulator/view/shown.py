@@ -1,13 +1,14 @@
 """What is shown: a recording, whether it still grows or not, and the processes that search and play it."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.debug.desk import Desk, Unanswered
-from ringhil.emulator.debug.growing import Growing
+from ringhil.emulator.debug.growing import Growing, OthersGrowing
 from ringhil.emulator.debug.replaying import scenario_of
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.errors import RinghilError
@@ -24,6 +25,7 @@ _TICK = 0.2  # seconds between looks at a recording that grows
 _TURN = 0.001  # seconds for others, between two pieces of what is read on
 _ALIVE = 15.0  # seconds without news, after which a browser that has vanished is found out
 _PATIENCE = 0.5  # seconds that the rows of failures may take
+_OTHERS = "no state: another program still records this run; states can be had when it has ended"
 _MOST_WAITING = 64  # requests that have to be played or searched for
 
 
@@ -40,16 +42,21 @@ class Shown:
     `begin` in the thread that answers. Raises RecordingError and DebugError."""
 
     def __init__(self, path: Path, open_session: Callable[[], DebugSession], growing: Growing | None = None) -> None:
-        self.growing, self.broke_off = growing, None if growing is None else growing.failed
+        self.growing: Growing | OthersGrowing | None = growing
+        self.broke_off: str | None = None
         self._source = "recording" if growing is None else "run"
         self.ended = False
+        self._followed: Followed | None = None
+        self._looked = 0.0
+        self._desks = list[Desk]()
         self.recording = Recording(path)
+        if growing is None and not (others := OthersGrowing(self.recording)).over():
+            self.growing = others
         try:
             self._scenario = scenario_of(self.recording)
             self.wires = Wires(self._scenario.server)
             self._pictures = Pictures(self.recording, self.wires)
             self._time = ViewTime(self.recording)
-            self._desks = list[Desk]()
             for _ in range(2):  # a search must not keep a state waiting
                 self._desks.append(Desk(open_session, ViewWorker))
         except BaseException:
@@ -109,6 +116,7 @@ class Shown:
                 self._unplayable, self._failures = await asyncio.wait_for(asyncio.shield(asked), _PATIENCE)
             except TimeoutError:
                 asked.add_done_callback(self._late)
+        others = isinstance(self.growing, OthersGrowing)
         return reading.about(
             self.recording,
             self._scenario,
@@ -116,7 +124,7 @@ class Shown:
             source=self._source,
             live=self.growing is not None,
             failures=self._failures or [],
-        ).model_copy(update={"unplayable": self._unplayable})
+        ).model_copy(update={"unplayable": _OTHERS if others else self._unplayable})
 
     def _late(self, asked: "asyncio.Future[Any]") -> None:
         if not asked.cancelled() and asked.exception() is None:
@@ -124,6 +132,8 @@ class Shown:
 
     async def ask(self, what: str, number: int, *values: Any, search: bool = False) -> Any:
         """Of a process; see `ViewWorker`. Raises ViewError."""
+        if isinstance(self.growing, OthersGrowing) and what not in ("begin", "find"):
+            raise ViewError(_OTHERS)
         desk = self._desks[0 if search else 1]
         if desk.waiting >= _MOST_WAITING:
             raise ViewError(f"{_MOST_WAITING} requests wait already; ask again later", 503)
@@ -158,7 +168,13 @@ class Shown:
         return self._time.marks(self.recording, buckets, self._failures or [])
 
     def followed(self) -> Followed:
-        """How far it has come. Raises RecordingError."""
+        """How far it has come, looked up once for all who ask at a time. Raises RecordingError."""
+        now = time.monotonic()
+        if self._followed is None or now - self._looked >= _TICK / 2:
+            self._looked, self._followed = now, self._look_up()
+        return self._followed
+
+    def _look_up(self) -> Followed:
         self.look()
         return Followed(
             rows=self.recording.last_number,

@@ -197,7 +197,7 @@ def _lasts(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option("--report", type=FILE, metavar="FILE.html", help="Write a report as an HTML page.")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write a test case for each class as JUnit XML.")
 @click.option("--out", type=FILE, metavar="DIR", help="Write failing cases to this directory as scenario files.")
-@click.option("--record", is_flag=True, help="With --out: also record each failing case, for `ringhil step`.")
+@click.option("--record", is_flag=True, help="With --out: also leave a recording of each failing case, and a page.")
 @click.option(
     "--doomed", is_flag=True, help="With --record: say since when one case of each kind of failure was to fail."
 )

@@ -3,12 +3,14 @@
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 
+from ringhil.emulator.dap import serving
+from ringhil.emulator.dap.launching import Offer
 from ringhil.emulator.debug.commands import Commands, in_vain, in_words, lines
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import record_run
@@ -25,10 +27,11 @@ from ringhil.emulator.trace.recording import Recording
 
 _LARGEST = 1 << 20  # bytes of a script
 _STANDARD_INPUT = Path("-")
+_STANDARD_STREAMS = "-"
 
 
 @click.command("step")
-@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING|SERVER.yaml")
+@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING|SERVER.yaml", required=False)
 @click.option(
     "--script",
     type=click.Path(path_type=Path),
@@ -39,8 +42,23 @@ _STANDARD_INPUT = Path("-")
 @firmware_option
 @click.option("--strict", is_flag=True, help="End with exit code 1 where a command finds nothing: until, why.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document for each command.")
+@click.option(
+    "--dap",
+    is_flag=False,
+    flag_value=_STANDARD_STREAMS,
+    metavar="[HOST:PORT]",
+    help="Speak the Debug Adapter Protocol, on stdin and stdout, or with whoever connects there; port 0: a free one. "
+    "On stdin and stdout the client may name the file.",
+)
 def command(
-    file: Path, script: Path | None, rtl: Path | None, top: str, firmware: tuple[str, ...], strict: bool, as_json: bool
+    file: Path | None,
+    script: Path | None,
+    rtl: Path | None,
+    top: str,
+    firmware: tuple[str, ...],
+    strict: bool,
+    as_json: bool,
+    dap: str | None,
 ) -> int:
     """Step a run message by message, forwards and backwards, and look at what GPUs and CPU knew.
 
@@ -57,6 +75,13 @@ def command(
         choice = firmware_of(firmware)
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
+        if dap is not None:
+            if script is not None or strict or as_json:
+                raise click.UsageError("--dap has its own messages; --script, --strict and --json are of commands")
+            _speak(dap, file, choice, rtl, top)
+            return 0
+        if file is None:
+            raise click.UsageError("needed is RECORDING|SERVER.yaml; with --dap the client may name it")
         if asked := script == _STANDARD_INPUT:
             script = None
         text = None if script is None else _text(script)
@@ -77,6 +102,17 @@ def command(
             session = stack.enter_context(DebugSession(file, library, firmware=choice, open_up=_opened))
             return _by_lines(Commands(session, terminal.counting), script, text, as_json, strict)
     return 0
+
+
+def _speak(where: str, file: Path | None, firmware: FirmwareChoice, rtl: Path | None, top: str) -> None:
+    def library(say: Callable[[str], None]) -> Library:
+        return cells_library(rtl or RTL, top=top, progress=lambda text: say(f"building the engine: {text}"))
+
+    offer = Offer(file, firmware, library, fixed=where != _STANDARD_STREAMS)
+    if where == _STANDARD_STREAMS:
+        serving.on_streams(offer)
+    else:
+        serving.on_socket(where, offer, terminal.say)
 
 
 def _on_screen(file: Path, library: Library, firmware: FirmwareChoice, server: Scenario | None) -> None:

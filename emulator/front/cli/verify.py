@@ -109,7 +109,7 @@ class _Verify(click.Command):
     help="Directory for what is needed to play failing variants again; made only when one fails.",
 )
 @click.option("--waves", is_flag=True, help="Also leave waves in --out, of the time before each first failure.")
-@click.option("--record", is_flag=True, help="Also leave recordings in --out, for `ringhil step` and `ringhil replay`.")
+@click.option("--record", is_flag=True, help="Also leave recordings in --out, for `ringhil step`, and pages of them.")
 @click.option(
     "--annotate",
     type=click.Choice(["auto", "github", "gitlab", "none"]),

@@ -1,6 +1,7 @@
 """`ringhil view`: a run as a picture in a browser."""
 
 import json
+import re
 import signal
 import tempfile
 import webbrowser
@@ -22,6 +23,7 @@ from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load
 from ringhil.emulator.trace.recording import Recording
 
+_ADDRESS = re.compile(r"[a-z0-9+]+:/", re.IGNORECASE)  # of a URL, which a path has with one stroke
 _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
 
 
@@ -56,14 +58,13 @@ def command(
     With --html a file is written that needs no server: all of a small run, else what is around failures.
     """
     with explained(), ExitStack() as stack:
-        from ringhil.emulator.lending.tokens import new_token
         from ringhil.emulator.view.alone import page_alone
         from ringhil.emulator.view.files import built
-        from ringhil.emulator.view.gate import Gate
-        from ringhil.emulator.view.shown import Shown
-        from ringhil.emulator.view.web import application
-        from ringhil.emulator.web_server import WebServer
 
+        if _ADDRESS.match(str(file)):
+            raise click.UsageError(
+                "found an address; a served server is shown by its recording, which `serve --record FILE` writes"
+            )
         choice = firmware_of(firmware)
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
@@ -73,6 +74,13 @@ def command(
             check_apart([file], html=html)
             must_be_writable(html)
         if html is None:
+            # Only now: a page that stands alone needs no server.
+            from ringhil.emulator.lending.tokens import new_token
+            from ringhil.emulator.view.gate import Gate
+            from ringhil.emulator.view.shown import Shown
+            from ringhil.emulator.view.web import application
+            from ringhil.emulator.web_server import WebServer
+
             web = WebServer(where)
             stack.callback(web.close)
         with terminal.building() as progress:

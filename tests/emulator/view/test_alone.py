@@ -32,6 +32,8 @@ PAGE = {
 HOSTILE = [
     "</script><script>alert(1)</script>",
     "<!--<script>",
+    "</script ",
+    "</SCRIPT/x",
     "<img src=x onerror=alert(1)>",
     "]]><svg onload=alert(1)>",
     "&lt;b&gt;",
@@ -145,6 +147,8 @@ def test_nothing_in_a_recording_becomes_markup(recorded: Path, tmp_path: Path, p
     elements = [(tag, attributes) for tag, attributes in Parsed(text).elements if tag != "meta"]
     assert elements == [(tag, attributes) for tag, attributes in Parsed(page).elements if tag != "meta"]
     assert Parsed(text).texts[:2] == Parsed(page).texts[:2]
+    (data,) = (content for tag, content in Parsed(text).texts if content.startswith("{"))
+    assert not {"<", ">", "&"} & set(data)  # so no tag can begin, or end, whatever a browser takes for one
     kept = told(text)["about"]
     assert (kept["verdict"], len(kept["failures"])) == (HOSTILE[0], len(HOSTILE))
     assert text.isascii() or not set("\u202e\u2066") & set(text)

@@ -95,6 +95,7 @@ def test_what_is_wrong_is_one_line(recorded: Path, tmp_path: Path) -> None:
             (str(recorded), "--listen", f"127.0.0.1:{port}"): "Address already in use",
             (str(recorded), "--listen", "nowhere"): "--listen: found 'nowhere'; allowed is HOST:PORT",
             (str(tmp_path / "none"),): "No such file",
+            ("tcp://127.0.0.1:4711",): "a served server is shown by its recording",
             (str(cut),): "",
             (str(other),): "is version 99 of the format",
         }

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from ringhil.emulator.debug.growing import Growing
+from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import cells_library
+from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.firmware_choice import OURS
 from ringhil.emulator.trace.recording import Recording
@@ -19,7 +21,6 @@ from ringhil.emulator.trace.recording import Recording
 from .asking import Asked, asking
 from .conftest import SERVER
 
-BREAKS = SERVER.replace("until: 40000", "until: 40000\nexpect: [{at: 39000, count: {a: 99}}]").replace("a: 99", "a: 5")
 ENDLESS = SERVER.replace("until: 40000", "until: 2000000000")
 
 
@@ -53,6 +54,39 @@ def test_a_run_is_followed_to_its_end(live: tuple[Asked, Growing], recorded: Pat
     about = asked.get("about")
     assert (about["live"], about["complete"], about["verdict"], about["unplayable"]) == (False, True, "pass", None)
     assert asked.get("picture", cycle=39000, exact=1)["cards"][0]["cpu"]["count"] == 4
+
+
+def test_a_recording_that_another_program_writes_is_followed(tmp_path: Path) -> None:
+    path, run = tmp_path / "r", Run(loads(SERVER), cells_library())
+    with RunRecorder(path, run) as recorder:
+        run.start()
+        run.run_to(12000)
+        recorder.save()
+        with asking(path) as asked:
+            about = asked.get("about")
+            assert (about["live"], about["complete"], about["rows"] > 100) == (True, False, True)
+            assert "another program" in about["unplayable"]
+            assert "another program" in asked.refused("state", gpu="a.1", number=100)
+            assert asked.get("picture", cycle=11000)["gpus"][2]["faults"] == ["dead"]
+            recorder.end(run.finish())
+            assert not followed(asked)[-1]["live"]
+            assert asked.get("about")["unplayable"] is None
+            assert asked.get("picture", cycle=39000, exact=1)["cards"][0]["cpu"]["count"] == 4
+    run.close()
+
+
+def test_a_recording_that_nobody_writes_any_more_is_not(tmp_path: Path) -> None:
+    path, run = tmp_path / "r", Run(loads(SERVER), cells_library())
+    with RunRecorder(path, run) as recorder:
+        run.start()
+        run.run_to(12000)
+        recorder.save()
+    run.close()
+    os.utime(path, (0, 0))
+    with asking(path) as asked:
+        about = asked.get("about")
+        assert (about["live"], about["complete"], about["unplayable"]) == (False, False, None)
+        assert asked.get("state", gpu="a.1", number=100)["registers"]
 
 
 @pytest.mark.parametrize("live", [ENDLESS], indirect=True)
