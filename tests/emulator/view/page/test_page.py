@@ -344,5 +344,6 @@ def test_one_file_shows_the_rows_that_it_has(opened: Opened, recorded: Path, tmp
         assert session.back_until(holds("kind == Struck", session))
         page.get_by_label("The one before").click()
         is_at(page, session.number)
+        page.get_by_label("Cycle", exact=True).fill("1000")
         page.get_by_label("Play").click()
         page.wait_for_function("() => document.querySelector('canvas').dataset.frames > 0")
