@@ -12,7 +12,21 @@ class Factory {
   }
 }
 
+/** vscode://ringhil.ringhil/step?program=FILE&at=N: a recording at the message or event of that number. */
+class Opener {
+  handleUri(uri) {
+    const asked = new URLSearchParams(uri.query);
+    const [program, at] = [asked.get("program"), Number(asked.get("at") ?? 0)];
+    if (uri.path !== "/step" || !program || !Number.isSafeInteger(at) || at < 0) {
+      return vscode.window.showErrorMessage("ringhil: allowed is /step?program=FILE&at=N");
+    }
+    const folder = vscode.workspace.workspaceFolders?.[0];
+    return vscode.debug.startDebugging(folder, { type: "ringhil", request: "launch", name: "Step a run", program, at });
+  }
+}
+
 exports.activate = (context) => {
+  context.subscriptions.push(vscode.window.registerUriHandler(new Opener()));
   context.subscriptions.push(vscode.debug.registerDebugAdapterDescriptorFactory("ringhil", new Factory()));
 };
 

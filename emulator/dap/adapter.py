@@ -205,7 +205,10 @@ class Adapter:
 
     def _configured(self, _: given.Nothing) -> None:
         assert self._walk is not None
-        if self._launch.stop_on_entry:
+        if self._launch.at is not None:
+            self._walk.go(self._launch.at)
+            self._after.append(lambda: self._stops_by(Stopped("goto")))
+        elif self._launch.stop_on_entry:
             self._after.append(lambda: self._stops_by(Stopped("entry")))
         else:
             self._goes(self._walk.on)

@@ -24,12 +24,13 @@ class Initialize(Arguments):
 
 class DapLaunch(Arguments):
     """`program`: a recording, or a server's file; `firmware`: as `--firmware` has it; `branches`: the folder for
-    recordings that `setVariable` makes."""
+    recordings that `setVariable` makes; `at`: the number of the message or event where it stops first."""
 
     program: Text | None = None
     firmware: Annotated[list[Text], Field(max_length=_MOST_BREAKPOINTS)] = []
     stop_on_entry: Annotated[bool, Field(alias="stopOnEntry")] = True
     branches: Text | None = None
+    at: Annotated[Whole, Field(ge=1)] | None = None
 
 
 class DapSource(Arguments):

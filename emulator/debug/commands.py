@@ -75,6 +75,8 @@ class Commands:
             "card": lambda rest: {"card": session.card(rest)},
             "signal": self._signal,
             "go": lambda rest: self._moved(session.go(_whole(rest, "a cycle", 0))),
+            "row": lambda rest: self._moved(session.go_to(_whole(rest, "the number of a message or event", 1))),
+            "elsewhere": lambda rest: {"elsewhere": session.elsewhere()},
             "failures": lambda rest: {"failures": plain(session.failures)},
             "failure": self._failure,
             "doomed": self._doomed,
@@ -259,6 +261,7 @@ def in_words(document: Document) -> str:
         found.append(f"  {document['branch']}: verdict {document['verdict']}")
     if "doomed" in document:
         found += [f"  {text}" for text in lost_since(document["doomed"])]
+    found += [f"  {tool}: {command}" for tool, command in document.get("elsewhere", {}).items()]
     if document.get("failures") == []:
         found.append("  no failure")
     found += [

@@ -18,6 +18,7 @@ from ringhil.emulator.debug.changes import fault, frame, setting
 from ringhil.emulator.debug.condition import Condition
 from ringhil.emulator.debug.doomed import TRIES, Doomed, Progress, doomed
 from ringhil.emulator.debug.editing import Sources
+from ringhil.emulator.debug.elsewhere import elsewhere
 from ringhil.emulator.debug.futures import at_all, failures
 from ringhil.emulator.debug.hops import Passed
 from ringhil.emulator.debug.items import (
@@ -375,6 +376,18 @@ class DebugSession:
         """To the last message or event of a cycle or before; False: there is none, and it is before the first."""
         self.here = self.recording.at(cycle)
         return self.here is not None
+
+    def go_to(self, number: int) -> bool:
+        """To a message or event by its number, from 1; False: there is none, and it stays where it is."""
+        found = next(self.recording.all(number, number), None)
+        self.here = self.here if found is None else found
+        return found is not None
+
+    def elsewhere(self) -> dict[str, str]:
+        """What shows this message or event in other tools, by tool. Raises DebugError."""
+        if self.here is None:
+            raise DebugError("here is neither message nor event; step to one")
+        return elsewhere(self.recording.path, self.number, self.cycle)
 
     @property
     def failures(self) -> list[dict[str, Any]]:

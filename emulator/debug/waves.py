@@ -34,9 +34,11 @@ def write_waves(
     cycles: tuple[int, int],
     *,
     firmware: FirmwareChoice = OURS,
+    marked: int | None = None,
     on_progress: Progress = lambda done, total: None,
 ) -> None:
-    """The wires of all links in these cycles, the last one included, as FST. Raises RecordingError and WaveError."""
+    """The wires of all links in these cycles, the last one included, as FST; `marked`: where the marker of its viewer
+    is. Raises RecordingError and WaveError."""
     other = why_not(recording, library, firmware)
     if other is not None:
         raise RecordingError(f"no waves: {other}")
@@ -50,6 +52,7 @@ def write_waves(
         on_progress(run.kernel.now, last)
 
     with WindowWriter(path, run.engine, cards, first) as writer:
+        writer.marked = marked
         run.observations.listen(Advanced, advanced)
         played = replay.run(last, writer.commit)
     if played.difference is not None:

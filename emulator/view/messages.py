@@ -291,6 +291,19 @@ class CardState(Document):
     knows: dict[str, Any]
 
 
+class OtherTool(Document):
+    """`command`: for a shell, or an address that the tool opens."""
+
+    tool: str
+    command: str
+
+
+class Elsewhere(Document):
+    """`/api/elsewhere/N`: the same message or event in other tools."""
+
+    tools: list[OtherTool]
+
+
 class Followed(Document):
     """`/api/follow`: an event of a stream of them (`text/event-stream`), whenever there is more; the last one has
     `live` false. `failed`: why the run broke off."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ringhil.emulator.debug.commands import MESSAGES, NAMES
+from ringhil.emulator.debug.elsewhere import elsewhere
 from ringhil.emulator.debug.items import NO_FRAME, RecordedItem, decoded
 from ringhil.emulator.debug.memory import plain
 from ringhil.emulator.debug.session import DebugSession
@@ -11,10 +12,27 @@ from ringhil.emulator.events.recorded import KINDS
 from ringhil.emulator.scenario import Scenario
 from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
-from ringhil.emulator.view.messages import FORMAT, MOST_ROWS, FailureAbout, RowLine, ViewAbout, ViewRow, ViewRows
+from ringhil.emulator.view.messages import (
+    FORMAT,
+    MOST_ROWS,
+    Elsewhere,
+    FailureAbout,
+    OtherTool,
+    RowLine,
+    ViewAbout,
+    ViewRow,
+    ViewRows,
+)
 from ringhil.emulator.view.places import Wires
 
 _MOST_FAILURES = 100
+
+
+def in_other_tools(recording: Recording, number: int) -> Elsewhere:
+    """What shows a row, which is there, in other tools."""
+    item = next(recording.all(number, number))
+    tools = elsewhere(recording.path, number, item.cycle)
+    return Elsewhere(tools=[OtherTool(tool=tool, command=command) for tool, command in tools.items()])
 
 
 def lines(recording: Recording, first: int, count: int) -> ViewRows:

@@ -68,6 +68,7 @@ class _Answers:
             "find": self.find,
             "state": self.state,
             "card": self.card,
+            "elsewhere/{number}": self.elsewhere,
         }
 
     def answered(self, answer: Answer) -> Respond:
@@ -133,6 +134,11 @@ class _Answers:
 
     async def card(self, request: Request) -> BaseModel:
         return await self._ask("card", self._there("number", _text(request, "number")), _text(request, "name"))
+
+    async def elsewhere(self, request: Request) -> BaseModel:
+        recording = self._shown.recording
+        number = _whole("row", request.path_params["number"], 1, recording.last_number)
+        return reading.in_other_tools(recording, number)
 
     async def _ask(self, what: str, number: int, *values: Any) -> BaseModel:
         found: BaseModel = await self._shown.ask(what, number, *values)

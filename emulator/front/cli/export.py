@@ -98,7 +98,7 @@ def command(
     with explained(), Recording(file) as recording:
         found: dict[str, Any]
         if form == _WAVES:
-            found = _waves(recording, out, window(recording, around, cycles), rtl or RTL, top, firmware_of(firmware))
+            found = _waves(recording, out, around, cycles, rtl or RTL, top, firmware_of(firmware))
             text = f"cycles {found['first']} to {found['last']}"
         else:
             found = {"number": _messages(recording, out, form)}
@@ -129,10 +129,11 @@ def _messages(recording: Recording, out: Path, form: str) -> int:
 
 
 def _waves(
-    recording: Recording, out: Path, cycles: tuple[int, int], rtl: Path, top: str, firmware: FirmwareChoice
+    recording: Recording, out: Path, around: int | None, most: int, rtl: Path, top: str, firmware: FirmwareChoice
 ) -> dict[str, Any]:
+    cycles = window(recording, around, most)
     with building() as progress:
         library = cells_library(rtl, top=top, progress=progress)
     with counting("cycles") as on_progress:
-        write_waves(recording, out, library, cycles, firmware=firmware, on_progress=on_progress)
+        write_waves(recording, out, library, cycles, firmware=firmware, marked=around, on_progress=on_progress)
     return {"first": cycles[0], "last": cycles[1]}

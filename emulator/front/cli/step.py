@@ -38,6 +38,12 @@ _STANDARD_STREAMS = "-"
     metavar="FILE",
     help="Read commands from this file, one a line; `-` is stdin.  [default: a screen on a terminal, else stdin]",
 )
+@click.option(
+    "--at",
+    type=click.IntRange(1, 2**62),
+    metavar="N",
+    help="Begin at the message or event of this number; of a server's file, as soon as it is there.",
+)
 @rtl_options
 @firmware_option
 @click.option("--strict", is_flag=True, help="End with exit code 1 where a command finds nothing: until, why.")
@@ -53,6 +59,7 @@ _STANDARD_STREAMS = "-"
 def command(
     file: Path | None,
     script: Path | None,
+    at: int | None,
     rtl: Path | None,
     top: str,
     firmware: tuple[str, ...],
@@ -64,10 +71,10 @@ def command(
 
     A server's file is run and recorded first. On a terminal a screen opens; ? shows its keys. Elsewhere, and on the
     screen after a colon, the commands are: step [N], back [N], next KIND, previous KIND, until CONDITION,
-    back-until CONDITION, go CYCLE, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
+    back-until CONDITION, go CYCLE, row N, compare FILE, break CONDITION, breaks, delete N, continue, reverse, watch GPU
     NAME [CYCLES]; assert CONDITION, show, state GPU, signal GPU NAME, card NAME, who FIELD, why
-    count|role|rejected, diff N; failures, failure [N], doomed [N [FUTURES]]; inject {fault: ...}, set GPU REGISTER
-    VALUE, send GPU PORT FRAME, branch FILE, edit FILE; quit.
+    count|role|rejected, diff N; failures, failure [N], doomed [N [FUTURES]]; elsewhere; inject {fault: ...}, set
+    GPU REGISTER VALUE, send GPU PORT FRAME, branch FILE, edit FILE; quit.
 
     Exit code 1: an assert doesn't hold, or with --strict a command has found nothing. The script ends there.
     """
@@ -76,8 +83,10 @@ def command(
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
         if dap is not None:
-            if script is not None or strict or as_json:
-                raise click.UsageError("--dap has its own messages; --script, --strict and --json are of commands")
+            if script is not None or strict or as_json or at is not None:
+                raise click.UsageError(
+                    "--dap has its own messages; --script, --at, --strict and --json are of commands"
+                )
             _speak(dap, file, choice, rtl, top)
             return 0
         if file is None:
@@ -95,11 +104,13 @@ def command(
             server = load(file)
             file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-step-"))) / file.stem
         if on_screen:
-            _on_screen(file, library, choice, server)
+            _on_screen(file, library, choice, server, at)
         else:
             if server is not None:
                 record_run(file, server, library, choice)
             session = stack.enter_context(DebugSession(file, library, firmware=choice, open_up=_opened))
+            if at is not None and not session.go_to(at):
+                raise click.UsageError(f"--at: found {at}; there are 1 to {session.recording.last_number}")
             return _by_lines(Commands(session, terminal.counting), script, text, as_json, strict)
     return 0
 
@@ -115,11 +126,11 @@ def _speak(where: str, file: Path | None, firmware: FirmwareChoice, rtl: Path | 
         serving.on_socket(where, offer, terminal.say)
 
 
-def _on_screen(file: Path, library: Library, firmware: FirmwareChoice, server: Scenario | None) -> None:
+def _on_screen(file: Path, library: Library, firmware: FirmwareChoice, server: Scenario | None, at: int | None) -> None:
     from ringhil.emulator.front.tui.opening import step  # Textual takes longer to load than most commands to run
 
     with _refused("", go_on=False):
-        step(file, library, firmware, server)
+        step(file, library, firmware, server, at or 1)
 
 
 def _opened(library: Library) -> Library:

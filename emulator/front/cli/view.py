@@ -37,6 +37,7 @@ _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
     help="Where the page is; port 0: a free one. From other machines only with the token that is printed.",
 )
 @click.option("--html", type=FILE, metavar="FILE", help="Write the page as one file that stands alone, and end.")
+@click.option("--at", type=click.IntRange(1, 2**62), metavar="N", help="Begin at the message or event of this number.")
 @click.option("--no-open", is_flag=True, help="Open no browser.")
 @rtl_options
 @firmware_option
@@ -45,6 +46,7 @@ def command(
     file: Path,
     where: str,
     html: Path | None,
+    at: int | None,
     no_open: bool,
     rtl: Path | None,
     top: str,
@@ -70,6 +72,8 @@ def command(
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
         page = built()
         scenario = None if Recording.is_one(file) else load(file)
+        if at is not None and html is not None:
+            raise click.UsageError("--at: the file begins where it is opened: FILE#N")
         if html is not None:
             check_apart([file], html=html)
             must_be_writable(html)
@@ -106,6 +110,7 @@ def command(
         stack.callback(shown.close)
         token = None if web.loopback else new_token()
         url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"
+        url += "" if at is None else f"#{at}"
         gate = Gate(application(shown, page), web.host, web.port, token)
 
         def end(number: int, frame: object) -> None:

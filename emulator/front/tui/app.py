@@ -98,9 +98,9 @@ class StepScreen(KeysInOrder):
         Binding("escape", "leave"),
     ]
 
-    def __init__(self, path: Path, open_session: Open, growing: Growing | None = None) -> None:
+    def __init__(self, path: Path, open_session: Open, growing: Growing | None = None, first: int = 1) -> None:
         super().__init__()
-        self.here = 0
+        self.here, self._first = 0, first
         self.rows = Rows(path)
         try:
             self._commands = Desk(open_session)
@@ -157,7 +157,7 @@ class StepScreen(KeysInOrder):
             loop.add_reader(desk.fileno(), self._heard, desk)
         self.set_interval(_TICK, self._tick)
         self._listing.focus()
-        self.go(1 if self.rows.count else 0)
+        self.go(min(self._first, self.rows.count))
         self._tick()
 
     def on_unmount(self) -> None:

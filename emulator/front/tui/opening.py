@@ -13,12 +13,16 @@ from ringhil.emulator.server.firmware_choice import FirmwareChoice
 _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
 
 
-def step(path: Path, library: Library, firmware: FirmwareChoice, scenario: Scenario | None = None) -> None:
-    """Show a recording; with a scenario, one that is made meanwhile. Raises DebugError and RecordingError, also where
-    the run broke off."""
+def step(
+    path: Path, library: Library, firmware: FirmwareChoice, scenario: Scenario | None = None, first: int = 1
+) -> None:
+    """Show a recording from its message or event `first` on; with a scenario, one that is made meanwhile. Raises
+    DebugError and RecordingError, also where the run broke off."""
     growing = None if scenario is None else Growing(path, scenario, library, firmware)
     try:
-        screen = StepScreen(path, lambda: DebugSession(path, library, firmware=firmware, memory=_MEMORY), growing)
+        screen = StepScreen(
+            path, lambda: DebugSession(path, library, firmware=firmware, memory=_MEMORY), growing, first
+        )
         try:
             screen.run()
         finally:

@@ -36,7 +36,9 @@ class WaveError(RinghilError, ValueError):
 
 class WaveWriter:
     """Call `drain` after every run of the engine, and `commit` at the end. Beside the file comes one that has GTKWave
-    show the frames, `*.gtkw`."""
+    show the frames, `*.gtkw`, with its marker at the cycle `marked`."""
+
+    marked: int | None = None
 
     def __init__(self, path: Path, engine: Engine, cards: Sequence[str]) -> None:
         self._path, self._engine = path, engine
@@ -122,7 +124,7 @@ class WaveWriter:
             check_whole(self._file.partial)
             self._file.commit()
             if not is_stream(self._path):
-                write_whole(self._path.with_suffix(".gtkw"), gtkwave(self._shown(), 1, end=False))
+                write_whole(self._path.with_suffix(".gtkw"), gtkwave(self._shown(), 1, end=False, marked=self.marked))
         except OSError as error:
             raise WaveError(f"{self._path}: cannot be written: {reason_of(error)}") from None
 

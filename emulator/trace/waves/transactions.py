@@ -117,15 +117,20 @@ class ShownText:
     last: int
 
 
-def gtkwave(groups: Sequence[tuple[str, Sequence[ShownText]]], cycle: int, *, end: bool) -> str:
+def gtkwave(
+    groups: Sequence[tuple[str, Sequence[ShownText]]], cycle: int, *, end: bool, marked: int | None = None
+) -> str:
     """A save file of GTKWave that shows texts in groups with titles; only the first groups are open. `cycle` is how
-    many units of time one takes. In sight is what came first or, with `end`, last: so much that texts can be read."""
+    many units of time one takes. In sight is what came first or, with `end`, last: so much that texts can be read; or
+    the time `marked`, with the marker there."""
     shown = [text for _, texts in groups for text in texts]
     begin = max((t.last for t in shown), default=0) if end else min((t.first for t in shown), default=0)
     begin = max(0, begin - (_SIGHT - _ASIDE if end else _ASIDE) * cycle)
+    if marked is not None:
+        begin = max(0, marked - _SIGHT * cycle // 2)
     zoom = -log2(_SIGHT * cycle * _FRAME / _PIXELS)
     lines = ["[*]", "[*] Frames on links; made by `ringhil`.", "[*]", f"[timestart] {begin}", "[size] 1600 1000"]
-    lines += ["[pos] -1 -1", " ".join([f"*{zoom:f}", *["-1"] * 27])]
+    lines += ["[pos] -1 -1", " ".join([f"*{zoom:f}", str(-1 if marked is None else marked), *["-1"] * 26])]
     lines += ["[sst_width] 30", "[signals_width] 250", "[sst_expanded] 0"]
     for number, (title, texts) in enumerate(groups):
         closed = _CLOSED if number >= _OPEN else 0

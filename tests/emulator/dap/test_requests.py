@@ -145,6 +145,13 @@ def test_every_capability_is_as_it_is_said(begin: Begin, project: Path) -> None:
     assert set(says) == tried
 
 
+def test_it_begins_at_the_message_that_launch_names(begin: Begin, project: Path) -> None:
+    client, _ = begin("r.rec", cwd=project)
+    client.launch(at=123, firmware=["a.1=liar:Liar"])
+    assert client.event("stopped")["reason"] == "goto"
+    assert client.number() == 123
+
+
 def test_a_servers_file_is_run_first_and_only_that(begin: Begin, project: Path) -> None:
     client, process = begin("server.yaml", cwd=project)
     client.launch(stopOnEntry=False)

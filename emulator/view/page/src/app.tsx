@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Controls } from "./controls";
 import { Details } from "./detail";
 import { Dialog } from "./dialog";
-import { Help, useKeys } from "./keys";
+import { Elsewhere, Help, useKeys } from "./keys";
 import { List } from "./list";
 import { Legend, Rings } from "./rings";
 import * as s from "./state";
@@ -38,6 +38,7 @@ export function App() {
         <Details />
       </main>
       <Controls />
+      <Elsewhere />
       <Help />
     </div>
   );
@@ -61,6 +62,9 @@ function Header() {
       <button onClick={nextTheme} aria-label={`${THEMES[theme.value]} colours`} title="Colours (t)">
         {THEMES[theme.value]}
       </button>
+      {s.source.value.alive && (
+        <button onClick={() => void s.askElsewhere()} title="This moment in other tools (o)">Open in …</button>
+      )}
       <button class="icon" aria-label="Keys (?)" title="Keys (?)" onClick={() => (s.helping.value = true)}>
         ?
       </button>

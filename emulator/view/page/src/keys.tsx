@@ -27,6 +27,7 @@ const KEYS: readonly [keys: string[], text: string, does: () => void][] = [
   [["["], "state of the GPU before", () => s.otherGpu(-1)],
   [["f"], "faster", () => s.faster(1)],
   [["s"], "slower", () => s.faster(-1)],
+  [["o"], "this moment in other tools", () => void s.askElsewhere()],
   [["+", "="], "the time line closer", () => zoom(0.5)],
   [["-"], "the time line farther", () => zoom(2)],
   [["t"], "dark, light, or as the system has it", nextTheme],
@@ -60,6 +61,21 @@ export function useKeys(): void {
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, []);
+}
+
+/** What to type, or to press, for the chosen row in other tools. */
+export function Elsewhere() {
+  const found = s.elsewhere.value;
+  return (
+    <Dialog name="This moment in other tools" open={found !== null} close={() => (s.elsewhere.value = null)}>
+      {found?.tools.map(({ tool, command }) => (
+        <section key={tool} class="elsewhere">
+          <h3>{tool}</h3>
+          {command.startsWith("vscode:") ? <a href={command}>open in VS Code</a> : <code>{command}</code>}
+        </section>
+      ))}
+    </Dialog>
+  );
 }
 
 export function Help() {

@@ -16,6 +16,7 @@ export interface Source {
   find(condition: string, from: number, back: boolean): Promise<m.ViewFound>;
   state(gpu: string, number: number): Promise<m.ViewState>;
   card(name: string, number: number): Promise<m.CardState>;
+  elsewhere(number: number): Promise<m.Elsewhere>;
   follow(take: (news: m.Followed) => void): void;
 }
 
@@ -49,6 +50,7 @@ export class Served implements Source {
     this.ask<m.ViewFound>("find", { condition, from, back: back ? 1 : 0 });
   state = (gpu: string, number: number) => this.ask<m.ViewState>("state", { gpu, number });
   card = (name: string, number: number) => this.ask<m.CardState>("card", { name, number });
+  elsewhere = (number: number) => this.ask<m.Elsewhere>(`elsewhere/${number}`);
 
   follow(take: (news: m.Followed) => void): void {
     const stream = new EventSource("api/follow");
@@ -114,6 +116,7 @@ export class Embedded implements Source {
 
   state = () => Promise.reject(new Error("Registers and memory are in the recording: ringhil view FILE shows them."));
   card = this.state;
+  elsewhere = () => Promise.reject(new Error("Other tools open the recording: ringhil view FILE, then o."));
   follow(): void {}
 
   private place(number: number): number {

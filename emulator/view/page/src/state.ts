@@ -33,6 +33,7 @@ export const searched = signal(""); // the condition
 export const searching = signal(false);
 export const hidden = signal<ReadonlySet<string>>(new Set()); // kinds of frames that aren't drawn
 export const helping = signal(false);
+export const elsewhere = signal<m.Elsewhere | null>(null); // the same moment in other tools, when that is shown
 
 export const lastCycle = computed(() => about.value?.last_cycle ?? 0);
 export const lastRow = computed(() => about.value?.rows ?? 0);
@@ -196,6 +197,23 @@ export function hide(kind: string): void {
   hidden.value = kinds;
 }
 
+/** Show how the chosen row is seen in other tools. */
+export async function askElsewhere(): Promise<void> {
+  if (!number.value) return;
+  pause();
+  try {
+    elsewhere.value = await source.value.elsewhere(number.value);
+  } catch (error) {
+    fail(error as Error);
+  }
+}
+
+/** The row that the address names; 0: none. */
+function named(): number {
+  const found = Number(location.hash.slice(1));
+  return Number.isSafeInteger(found) && found > 0 ? found : 0;
+}
+
 /** Open what there is to be shown. */
 export async function open(from: Source): Promise<void> {
   source.value = from;
@@ -206,7 +224,11 @@ export async function open(from: Source): Promise<void> {
   readMarks();
   effect(details);
   effect(settle);
-  if (about.value.live) {
+  addEventListener("hashchange", () => named() && void goRow(named()));
+  if (named()) {
+    if (about.value.live) from.follow(grown);
+    await goRow(named());
+  } else if (about.value.live) {
     following.value = true;
     from.follow(grown);
     goCycle(lastCycle.value);

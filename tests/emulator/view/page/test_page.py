@@ -347,3 +347,22 @@ def test_one_file_shows_the_rows_that_it_has(opened: Opened, recorded: Path, tmp
         page.get_by_label("Cycle", exact=True).fill("1000")
         page.get_by_label("Play").click()
         page.wait_for_function("() => document.querySelector('canvas').dataset.frames > 0")
+
+
+def test_the_same_moment_is_in_other_tools(opened: Opened, recorded: Path, session: DebugSession) -> None:
+    """And an address names a moment."""
+    with viewed(recorded) as url:
+        page = opened(f"{url}#77")
+        is_at(page, 77)
+        page.keyboard.press("o")
+        box = page.get_by_role("dialog")
+        session.go_to(77)
+        for tool, command in session.elsewhere().items():
+            expect(box.get_by_role("heading", name=tool)).to_be_visible()
+            if tool == "editor":
+                expect(box.get_by_role("link")).to_have_attribute("href", command)
+            else:
+                expect(box.get_by_text(command, exact=True)).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(box).to_be_hidden()
+        page.close()

@@ -1,0 +1,23 @@
+"""The same moment in other tools: what to type for it, of a message or event of a recording."""
+
+import shlex
+from pathlib import Path
+from urllib.parse import urlencode
+
+
+def elsewhere(recording: Path, number: int, cycle: int) -> dict[str, str]:
+    """By tool, a command for a shell; for VS Code, an address that its extension opens. `number`: of the message or
+    event, from 1. The waves have a marker at its cycle, Wireshark begins with its packet."""
+    path = recording.absolute()
+    file, base = shlex.quote(str(path)), str(path.with_suffix(""))
+    waves, capture, dissector = (shlex.quote(base + ending) for ending in (".fst", ".pcapng", ".lua"))
+    shown = shlex.quote(base + ".gtkw")
+    return {
+        "terminal": f"ringhil step {file} --at {number}",
+        "browser": f"ringhil view {file} --at {number}",
+        "editor": f"vscode://ringhil.ringhil/step?{urlencode({'program': path, 'at': number})}",
+        "GTKWave": f"ringhil export {file} --format fst --around {cycle} -o {waves} && gtkwave -a {shown} {waves}",
+        "Wireshark": f"ringhil export --format dissector -o {dissector} && "
+        f"ringhil export {file} --format pcapng -o {capture} && "
+        f"wireshark -X lua_script:{dissector} -g {number} {capture}",
+    }
