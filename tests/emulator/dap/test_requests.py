@@ -148,7 +148,7 @@ def test_every_capability_is_as_it_is_said(begin: Begin, project: Path) -> None:
 def test_it_begins_at_the_message_that_launch_names(begin: Begin, project: Path) -> None:
     client, _ = begin("r.rec", cwd=project)
     client.launch(at=123, firmware=["a.1=liar:Liar"])
-    assert client.event("stopped")["reason"] == "goto"
+    assert client.start()["reason"] == "goto"
     assert client.number() == 123
 
 

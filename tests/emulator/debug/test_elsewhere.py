@@ -4,12 +4,13 @@ import json
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.command import refusal, ringhil
 from tests.emulator.debug.test_replaying import record
 
-NUMBER = 400
+NUMBER = 150
 SERVER = """
 server:
   cards: {a: {gpus: 3, host_links: [0, 1]}}
@@ -24,18 +25,25 @@ def done(command: str) -> None:
     assert ringhil(*words).returncode == 0
 
 
+def stepped(*words: object, lines: str) -> list[dict[str, Any]]:
+    """What the commands say."""
+    done = ringhil(*words, "--json", "--script", "-", said=lines)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
 def test_each_tool_is_led_to_the_same_moment(tmp_path: Path) -> None:
     """Also where the file's name is awkward."""
     path = record(tmp_path / "it's a run.rec", SERVER)
-    asked = ringhil("step", path, "--at", NUMBER, "--json", "--script", "-", input="elsewhere\nstate a.1\n")
-    here, state = map(json.loads, asked.stdout.splitlines())
+    here, state = stepped("step", path, "--at", NUMBER, lines="elsewhere\nstate a.1\n")
     tools, cycle = here["elsewhere"], here["cycle"]
     assert here["message"]["number"] == NUMBER
     assert state["firmware"]
 
-    words = shlex.split(tools["terminal"])
-    shown = ringhil(*words[1:], "--json", "--script", "-", input="show\n")
-    assert json.loads(shown.stdout)["message"] == here["message"]
+    program, *words = shlex.split(tools["terminal"])
+    assert program == "ringhil"
+    (shown,) = stepped(*words, lines="show\n")
+    assert shown["message"] == here["message"]
     assert shlex.split(tools["browser"]) == ["ringhil", "view", str(path), "--at", str(NUMBER)]
     editor = urlsplit(tools["editor"])
     assert (editor.scheme, editor.netloc, editor.path) == ("vscode", "ringhil.ringhil", "/step")
