@@ -27,6 +27,7 @@ MOST_HEAD = 16 * 1024  # bytes of a request line with its headers
 _HEAD_PATIENCE = 10.0  # seconds that these may take
 _KEPT = 30  # seconds that a connection stays open between requests
 _ENDS = 2.0  # seconds for requests that are under way when it ends
+_log = logging.getLogger(__name__)
 
 
 _Live = OrderedDict[tuple[str, int], asyncio.Transport]  # by the client's address, the longest unused first
@@ -114,7 +115,20 @@ class WebServer:
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """One in which TLS is agreed on as soon as the first request has to be there."""
+    """One in which TLS is agreed on as soon as the first request has to be there, and that says in a line, once, that
+    it can't take more connections for want of descriptors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._full = False
+        self.set_exception_handler(self._told)
+
+    def _told(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if "out of system resource" not in context.get("message", ""):
+            loop.default_exception_handler(context)
+        elif not self._full:
+            self._full = True
+            _log.warning("no descriptors are left for more connections: ulimit -n raises their number")
 
     async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:
         """See asyncio."""

@@ -30,6 +30,10 @@ class LendClientError(RinghilError, OSError):
         self.status = status
 
 
+class UnwrittenDataError(RinghilError, OSError):
+    """What came can't be written."""
+
+
 class LendClient:
     """Of the server at `url`, with a token. `authority`: certificate of who has signed the server's, where the machine
     doesn't know it. Raises LendClientError, as all of it does."""
@@ -78,7 +82,7 @@ class LendClient:
 
     def fetch(self, name: str, to: IO[bytes], *, packed: bool) -> int:
         """Write what the server hands over by that name; the bytes of it. They are as the server has them: that is
-        checked."""
+        checked. Raises UnwrittenDataError, too."""
         headers = {"Accept-Encoding": "gzip" if packed else "identity"}
         with self._asked("GET", f"/v1/data/{quote(name, safe='')}", None, headers) as answer:
             if answer.status >= 400:
@@ -88,7 +92,10 @@ class LendClient:
             for piece in _unpacked(answer):
                 digest.update(piece)
                 size += len(piece)
-                to.write(piece)
+                try:
+                    to.write(piece)
+                except OSError as error:
+                    raise UnwrittenDataError(error.strerror or str(error)) from None
         if f"sha-256=:{base64.b64encode(digest.digest()).decode()}:" != wanted:
             raise LendClientError(f"{printable(name[:80])}: what came isn't what the server has; ask again")
         return size

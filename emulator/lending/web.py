@@ -6,6 +6,7 @@ thread busy.
 """
 
 import asyncio
+import logging
 import math
 import re
 import time
@@ -26,7 +27,14 @@ from ringhil.emulator.lending.document import (
     NothingFree,
     openapi,
 )
-from ringhil.emulator.lending.handover import DIGEST_HEADER, HandoverError, HandoverFolder, pieces
+from ringhil.emulator.lending.handover import (
+    DIGEST_HEADER,
+    HandoverBroken,
+    HandoverBusy,
+    HandoverError,
+    HandoverFolder,
+    pieces,
+)
 from ringhil.emulator.lending.office import LoanOffice, OfficeAnswer
 from ringhil.emulator.lending.rates import RequestRate, RequestRates
 from ringhil.emulator.lending.tokens import identity
@@ -48,6 +56,7 @@ MOST_BODY = 16 * 1024  # bytes of a request
 _PATIENT = 10.0  # seconds that a body may take
 _TARPIT = 1.0  # seconds that a request which is too many waits to hear so
 _SCHEME = "bearer "
+_log = logging.getLogger(__name__)
 
 
 Used = Callable[[tuple[str, int]], None]
@@ -82,6 +91,7 @@ def application(
         DeskClosedError: _away,
         LendingDatabaseError: _away,
         HandoverError: _not_there,
+        HandoverBusy: _away,
     }
     return _Gate(Starlette(routes=routes, exception_handlers=handlers), token, rate, used)
 
@@ -111,7 +121,10 @@ class _Gate:
             if scope.get("client"):
                 self._used(tuple(scope["client"]))
             scope["ringhil_who"] = who
-            await self._inner(scope, receive, send)
+            try:
+                await self._inner(scope, receive, send)
+            except HandoverBroken as error:
+                _log.warning("%s", error)  # the connection ends, and who asked hears nothing more
 
     def _identity(self, scope: "Scope") -> str | None:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
@@ -161,7 +174,7 @@ class _Pages:
         packed = _takes_gzip(request.headers.get("accept-encoding", ""))
         headers = {DIGEST_HEADER: about.digest, "Vary": "Accept-Encoding"}
         headers |= {"Content-Encoding": "gzip"} if packed else {"Content-Length": str(about.size)}
-        content = pieces(file, about.size, packed=packed)
+        content = pieces(about, file, packed=packed)
         return StreamingResponse(content, headers=headers, media_type="application/octet-stream")
 
     async def _handed(self, request: Request) -> HandoverFolder:

@@ -15,7 +15,7 @@ from ringhil.emulator.files import AtomicFile, reason_of
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import GivenPath, Seconds, json_option
-from ringhil.emulator.lending.client import LendClient, LendClientError
+from ringhil.emulator.lending.client import LendClient, LendClientError, UnwrittenDataError
 from ringhil.emulator.lending.document import MOST_ID, MOST_SIZE, NODE
 from ringhil.emulator.lending.handover import DATA_NAME
 from ringhil.emulator.lending.kubevirt import permitted_host_devices
@@ -203,6 +203,8 @@ def data(name: str | None, out: Path | None, packed: bool, as_json: bool, ask: A
                 draft.commit()
         except LendClientError:
             raise
+        except UnwrittenDataError as error:
+            raise RinghilError(f"{file}: cannot be written: {error}") from None
         except OSError as error:
             raise RinghilError(f"{file}: cannot be written: {reason_of(error)}") from None
     click.echo(json.dumps({"name": name, "file": str(file), "size": size}) if as_json else f"{file}: {size:,} bytes")

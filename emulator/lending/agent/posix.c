@@ -72,7 +72,7 @@ static ra_result fetched(ra_agent *agent, const char *name, const char *to, ra_l
     FILE *file;
     ra_result result;
 
-    if ((size_t)snprintf(part, sizeof part, "%s.part", to) >= sizeof part)
+    if ((size_t)snprintf(part, sizeof part, "%s.%ld.part", to, (long)getpid()) >= sizeof part)
         return RA_UNFIT;
     file = fopen(part, "wb");
     if (!file)

@@ -63,7 +63,7 @@ class GuestAgent:
     def data(self, name: str, file: str) -> dict[str, Any]:
         """Have a file of the server's, packed on its way: whole and as it is there, or not at all. `size`: bytes."""
         line, answer = self._sent("GET", f"/v1/data/{quote(_word(name), safe='')}", None, {"Accept-Encoding": "gzip"})
-        part = Path(f"{file}.part")
+        part = Path(f"{file}.{os.getpid()}.part")
         try:
             if answer.status >= 400:
                 return self._read(answer)
@@ -174,6 +174,8 @@ def main(words: list[str]) -> int:
     except AgentError as error:
         print(f"ringhil_agent: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     print(json.dumps(found))
     return 0 if 200 <= found["http"] < 300 else 1
 

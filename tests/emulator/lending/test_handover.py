@@ -1,17 +1,24 @@
 """Data that is handed over: to guests that have a GPU, unchanged, packed if they like, read by nobody else (V6)."""
 
+import http.client
+import os
 import random
+import resource
+import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.once import built_once
@@ -84,19 +91,21 @@ def test_data_arrives_unchanged(
     assert {"name": "weights.bin", "size": size} in client.data()
 
 
-@pytest.fixture(params=["C", "Python", "Python by HTTPS"])
-def fetching(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, certified: Path
-) -> tuple[bool, list[str]]:
-    """An agent, and whether it speaks HTTPS."""
-    if request.param != "C":
-        return "HTTPS" in request.param, [sys.executable, "-I", "-S", str(AGENTS / "ringhil_agent.py")]
+def agents(factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """As a guest calls them."""
 
     def build(folder: Path) -> None:
         done = compile_c(*STRICT, AGENTS / "ringhil_agent.c", AGENTS / "posix.c", "-o", folder / "agent")
         assert (done.returncode, done.stderr) == (0, "")
 
-    return False, [str(built_once(tmp_path_factory, "agent-plain", build) / "agent")]
+    python = [sys.executable, "-I", "-S", str(AGENTS / "ringhil_agent.py")]
+    return {"C": [str(built_once(factory, "agent-plain", build) / "agent")], "Python": python}
+
+
+@pytest.fixture(params=["C", "Python", "Python by HTTPS"])
+def fetching(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[bool, list[str]]:
+    """An agent, and whether it speaks HTTPS."""
+    return "HTTPS" in request.param, agents(tmp_path_factory)[request.param.split()[0]]
 
 
 def test_agents_fetch_what_the_server_has(
@@ -145,16 +154,100 @@ def test_only_files_of_the_folder_are_handed_over(secure: Served, certified: Pat
         assert error.value.status == 404, name
 
 
+def test_who_has_no_gpu_gets_no_data_while_another_has_one(secure: Served, certified: Path, data: Path) -> None:
+    (data / "weights.bin").write_bytes(b"weights")
+    LendClient(secure.url, GUEST, certified / AUTHORITY).fetch("weights.bin", BytesIO(), packed=False)
+    other = LendClient(secure.url, node_token(TOKEN, NODES[1]), certified / AUTHORITY)
+    for ask in (other.data, lambda: other.fetch("weights.bin", BytesIO(), packed=False)):
+        with pytest.raises(LendClientError, match="has no GPU") as error:
+            ask()
+        assert error.value.status == 403
+
+
+@pytest.mark.parametrize("coding", ["gzip", "identity", "gzip;q=0"])
+def test_a_file_that_changes_on_its_way_is_never_taken_for_whole(
+    secure: Served, certified: Path, data: Path, coding: str
+) -> None:
+    """By any client of HTTP, which knows nothing of the digest."""
+    size, path = 3_000_000, data / "large.bin"
+    context = ssl.create_default_context(cafile=certified / AUTHORITY)
+    for cut in (True, False):
+        path.write_bytes(random.Random(5).randbytes(size))
+        line = http.client.HTTPSConnection("127.0.0.1", secure.web.port, timeout=30, context=context)
+        line.request("GET", "/v1/data/large.bin", None, {"Authorization": f"Bearer {GUEST}", "Accept-Encoding": coding})
+        answer = line.getresponse()
+        assert answer.getheader("Content-Encoding") == ("gzip" if coding == "gzip" else None)
+        answer.read(1000)
+        if cut:
+            os.truncate(path, size - 700_000)
+        else:
+            with path.open("r+b") as changed:
+                changed.write(b"another")
+        assert _breaks_off(answer)
+        line.close()
+
+
+def _breaks_off(answer: http.client.HTTPResponse) -> bool:
+    try:
+        while answer.read(1 << 20):
+            pass
+    except (http.client.IncompleteRead, OSError):
+        return True
+    return bool(answer.length)
+
+
+@pytest.mark.parametrize("agent", ["C", "Python"])
+def test_a_full_disk_leaves_no_file(
+    tmp_path: Path, data: Path, tmp_path_factory: pytest.TempPathFactory, agent: str
+) -> None:
+    (data / "weights.bin").write_bytes(random.Random(6).randbytes(300_000))
+    out = tmp_path / "got"
+
+    def little_room() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    with served(tmp_path, data=data, idle=NEVER) as server:
+        attached(LendClient(server.url, GUEST))
+        words = [*agents(tmp_path_factory)[agent], server.url.removeprefix("http://"), NODES[0], "data", "weights.bin"]
+        done = subprocess.run(
+            [*words, str(out)],
+            env={"RINGHIL_TOKEN": GUEST},
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=little_room,
+        )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith("got")] == []
+
+
+def test_a_certificate_is_for_its_names_and_days(secure: Served, tmp_path: Path) -> None:
+    make_certificate(tmp_path / "other", ("elsewhere.example",), 1)
+    tls = TlsFiles(tmp_path / "other" / CERTIFICATE, tmp_path / "other" / KEY)
+    with served(tmp_path, tls=tls) as server:
+        with pytest.raises(LendClientError, match="certificate"):
+            LendClient(server.url, TOKEN, tmp_path / "other" / AUTHORITY).gpus()
+        command = [sys.executable, "-I", "-S", str(AGENTS / "ringhil_agent.py"), server.url, NODES[0], "status", "1"]
+        env = {"RINGHIL_TOKEN": GUEST, "RINGHIL_CA": str(tmp_path / "other" / AUTHORITY)}
+        assert "certificate" in subprocess.run(command, env=env, capture_output=True, text=True, check=False).stderr
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    make_certificate(tmp_path / "short", HERE, 3, now)
+    made = x509.load_pem_x509_certificate((tmp_path / "short" / CERTIFICATE).read_bytes())
+    assert made.not_valid_after_utc == now + timedelta(days=3)
+    assert made.not_valid_before_utc <= now
+
+
 @contextmanager
-def between(port: int, change: bytes = b"") -> Iterator[tuple[int, bytearray]]:
-    """A relay to that port: its own, and all that has passed. `change`: bytes of answers that it puts zeros for."""
+def between(port: int, change: bytes = b"", to: bytes = b"") -> Iterator[tuple[int, bytearray]]:
+    """A relay to that port: its own, and all that has passed. `change`: bytes of answers that it puts others for."""
     passed = bytearray()
 
     def carry(source: socket.socket, target: socket.socket, change: bytes) -> None:
         with suppress(OSError):
             while piece := source.recv(1 << 16):
                 passed.extend(piece)
-                target.sendall(piece.replace(change, bytes(len(change))) if change else piece)
+                target.sendall(piece.replace(change, to) if change else piece)
             target.shutdown(socket.SHUT_WR)
 
     def serve() -> None:
@@ -191,10 +284,15 @@ def test_packed_data_is_small_on_its_way_and_what_is_changed_there_is_noticed(tm
             with between(server.web.port) as (port, passed):
                 LendClient(f"http://127.0.0.1:{port}", TOKEN).fetch("even.bin", BytesIO(), packed=packed)
             assert least < len(passed) < most
-        with between(server.web.port, b"MARK") as (port, _):
+        with between(server.web.port, b"MARK", b"mark") as (port, _):
             client = LendClient(f"http://127.0.0.1:{port}", TOKEN)
             with pytest.raises(LendClientError, match="isn't what the server has"):
                 client.fetch("marked.bin", BytesIO(), packed=False)
+        with (
+            between(server.web.port, b"unencoded-digest", b"x-another-digest") as (port, _),
+            pytest.raises(LendClientError),
+        ):
+            LendClient(f"http://127.0.0.1:{port}", TOKEN).fetch("even.bin", BytesIO(), packed=False)
 
 
 def test_a_server_that_is_not_known_is_told_nothing(secure: Served, tmp_path: Path) -> None:
