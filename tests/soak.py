@@ -80,7 +80,7 @@ PARTS = (
     Part("clusters", "a day of 210 servers on both fleets, and with GPUs that fail", 10),
     Part("databases", "usage and loans in MariaDB and PostgreSQL, which go away and come back", 1),
     Part("pages", "what a page shows at 100 random moments", 2),
-    Part("editors", "1,000 sequences of steps in an editor, both ways; Emacs steps a run", 3),
+    Part("editors", "1,000 sequences of steps in an editor, both ways; Emacs and VS Code step a run", 3),
     Part("contexts", "10,000 random programs of commands to contexts, against their reference", 6),
     Part("singles", "each fault at 500 random cycles", 4, 8),
     Part("pairs", "each pair of faults at 50 random cycles", 4, 24),

@@ -1,14 +1,28 @@
 // Starts `ringhil step --dap` for a debug session. All else is VS Code's own debugger.
 "use strict";
+const fs = require("fs");
+const path = require("path");
 const vscode = require("vscode");
+
+/** The command's file: VS Code itself says nothing, and starts nothing, when a name isn't in PATH. */
+const located = (command, folder) => {
+  const isName = path.basename(command) === command;
+  const places = isName ? (process.env.PATH ?? "").split(path.delimiter) : [folder ?? ""];
+  const file = places.map((place) => path.resolve(place, command)).find((each) => fs.existsSync(each));
+  if (file === undefined) {
+    const [where, there] = [isName ? " in PATH" : "", vscode.env.remoteName ? " of the remote machine" : ""];
+    throw new Error(`There is no ${command}${where}: set ringhil.command in the settings${there} to the path of ringhil.`);
+  }
+  return file;
+};
 
 /** The adapter runs in the session's folder, where modules of firmware are found. */
 class Factory {
   createDebugAdapterDescriptor(session) {
     const folder = session.workspaceFolder;
     const command = vscode.workspace.getConfiguration("ringhil", folder).get("command", "ringhil");
-    const options = folder === undefined ? {} : { cwd: folder.uri.fsPath };
-    return new vscode.DebugAdapterExecutable(command, ["step", "--dap"], options);
+    const cwd = folder?.uri.fsPath;
+    return new vscode.DebugAdapterExecutable(located(command, cwd), ["step", "--dap"], cwd ? { cwd } : {});
   }
 }
 

@@ -184,7 +184,8 @@ class LineTracer:
         found = list[StackedFunction]()
         while frame is not None:
             if self._is_firmware(frame.f_globals.get("__name__", "")):
-                code, names = frame.f_code, {name: plain(value) for name, value in frame.f_locals.items()}
+                code, values = frame.f_code, frame.f_locals
+                names = {name: plain(value) for name, value in values.items() if name != "__class__"}  # super() has it
                 found.append(StackedFunction(code.co_qualname, self._file(code.co_filename), frame.f_lineno, names))
             frame = None if frame is self._top else frame.f_back
         return found
