@@ -55,19 +55,25 @@ class HandoverFolder:
         self._folder = folder
         self._digests: dict[tuple[int, ...], Future[str]] = {}  # by what says that a file is another
         self._lock = Lock()
-        self.names()
+        try:
+            self._names()
+        except OSError as error:
+            raise HandoverError(f"--data: {folder}: {error.strerror or error}") from None
 
     def names(self) -> dict[str, int]:
         """All files with their sizes in bytes; the first thousand, by name."""
-        found: dict[str, int] = {}
         try:
-            with os.scandir(self._folder) as entries:
-                for each in entries:
-                    with suppress(FileNotFoundError):  # it went meanwhile
-                        if re.fullmatch(DATA_NAME, each.name) and each.is_file(follow_symlinks=False):
-                            found[each.name] = each.stat(follow_symlinks=False).st_size
-        except OSError as error:
+            return self._names()
+        except OSError as error:  # guests aren't told where it is
             raise HandoverError(f"data: the folder: {error.strerror or error}") from None
+
+    def _names(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        with os.scandir(self._folder) as entries:
+            for each in entries:
+                with suppress(FileNotFoundError):  # it went meanwhile
+                    if re.fullmatch(DATA_NAME, each.name) and each.is_file(follow_symlinks=False):
+                        found[each.name] = each.stat(follow_symlinks=False).st_size
         return dict(sorted(found.items())[:_MOST_NAMES])
 
     def open(self, name: str) -> tuple[HandedFile, IO[bytes]]:
