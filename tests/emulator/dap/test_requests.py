@@ -145,6 +145,24 @@ def test_every_capability_is_as_it_is_said(begin: Begin, project: Path) -> None:
     assert set(says) == tried
 
 
+def test_backwards_it_stops_at_what_it_stopped_at_forwards(begin: Begin, project: Path) -> None:
+    """At messages, and at lines of firmware that handle them."""
+    client, _ = begin("r.rec", cwd=project)
+    client.launch(firmware=["a.1=liar:Liar"])
+    line = next(n for n, text in enumerate(_LIAR.split("\n"), 1) if "self.own.on_frame" in text)
+    client.ask("setBreakpoints", source={"path": str(project / "liar.py")}, breakpoints=[{"line": line}])
+    condition = {"name": "way == to_firmware and gpu == a.1"}
+    client.ask("setFunctionBreakpoints", breakpoints=[condition])
+    client.start()
+
+    def stops(command: str, times: int) -> list[tuple[str, int]]:
+        return [(client.move(command)["reason"], client.number()) for _ in range(times)]
+
+    there = stops("continue", 30)
+    assert {reason for reason, _ in there} == {"function breakpoint", "breakpoint"}
+    assert stops("reverseContinue", 29) == there[-2::-1]
+
+
 def test_it_begins_at_the_message_that_launch_names(begin: Begin, project: Path) -> None:
     client, _ = begin("r.rec", cwd=project)
     client.launch(at=123, firmware=["a.1=liar:Liar"])
