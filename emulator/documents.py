@@ -15,7 +15,7 @@ _MOST = 300  # letters of what somebody else says
 class Document(BaseModel):
     """What a file holds, or a part of it: these keys, no others, of exactly these types."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
 def read(path: Path, model: type[M], most: int, error: type[ValueError]) -> M:

@@ -26,7 +26,6 @@ from ringhil.emulator.campaign.verify.discover import REPLAY, VerifyError
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.campaign.verify.window import record as record_waves
 from ringhil.emulator.campaign.verify.window import window
-from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.scenario import Scenario, dumps
@@ -181,6 +180,8 @@ class Evidence:
             record_waves(folder / "waves.fst", scenario, library, start, end, firmware=who.firmware, nodes=who.nodes)
             document["waves"] = {"file": "waves.fst", "failure": cycle, "from": start, "to": end}
         if self.record:
+            from ringhil.emulator.debug.recorder import record_run  # only for what failed
+
             record_run(folder / _RECORDING, scenario, library, self.replay.firmware)
             document["recording"] = _RECORDING
             page = leave_page(folder / _RECORDING, library, self.replay.firmware)

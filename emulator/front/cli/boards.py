@@ -1,18 +1,17 @@
-"""Boards at the other end of a serial line: `--node` for a GPU's hardware, and `--firmware` for its firmware."""
+"""What isn't ours: `--node` for the hardware of a GPU, a board at the end of a serial line, and `--firmware`."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
 
 from ringhil.emulator.events.server import NodeLost
 from ringhil.emulator.front.cli.terminal import say
-from ringhil.emulator.loop.board import Board
 from ringhil.emulator.serial.line import BAUD, BAUDS
 from ringhil.emulator.server import LiveServer
-from ringhil.emulator.server.firmware_choice import FirmwareChoice
-from ringhil.emulator.server.node_choice import did_otherwise
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.node_choice import NodeChoice, did_otherwise
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +30,37 @@ node_baud_option = click.option(
     show_default=True,
     help="Baud rate of the lines of --node.",
 )
+
+
+def firmware_given(given: Sequence[str]) -> FirmwareChoice:
+    """What `--firmware` says, loaded. Raises FirmwareError."""
+    if not given:
+        return OURS
+    from ringhil.emulator.loop.loading import firmware_of  # what it stands on takes as long to load as a short run
+
+    return firmware_of(given)
+
+
+def boards_again(firmware: FirmwareChoice) -> FirmwareChoice:
+    """The same for processes that are forked in the middle of a run: a board is told again what it was told before."""
+    if not firmware.boards:
+        return firmware
+    from ringhil.emulator.loop.retold import retold  # as above
+
+    return retold(firmware)
+
+
+@contextmanager
+def nodes_given(nodes: Sequence[str], firmware: Sequence[str], baud: int) -> Iterator[NodeChoice]:
+    """What `--node` says, with open lines. Raises NodeError, also where `--firmware` has one of the lines."""
+    if not nodes:
+        yield NodeChoice()
+        return
+    from ringhil.emulator.loop.nodes import OpenNodes, check_lines  # as above
+
+    check_lines(nodes, firmware)
+    with OpenNodes(nodes, baud=baud) as opened:
+        yield opened.choice
 
 
 @contextmanager
@@ -59,6 +89,8 @@ def jobs_for(firmware: FirmwareChoice, jobs: int | None) -> int | None:
     """How many processes play with it, which are forked, when so many were asked for. Raises UsageError."""
     if not firmware.boards:
         return jobs
+    from ringhil.emulator.loop.board import Board  # as above
+
     for where, board in firmware.boards.items():
         if isinstance(board, Board) and not board.forkable:
             why = "a process that plays can't use such a port; allowed are devices and socket://HOST:PORT"

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ringhil.emulator.campaign.dask.where import LOCAL, check
-from ringhil.emulator.campaign.explore.explorer import Conditions, Players
-from ringhil.emulator.campaign.place import PlaceAnswer, PlaceTask
-from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport, run_all
-from ringhil.emulator.campaign.verify.run import Progress
-from ringhil.emulator.cluster.cluster import GpuCluster
-from ringhil.emulator.engine.library import Library
-from ringhil.emulator.loop.loading import is_board
 
+# Each of the three commands loads its own campaign, and not those of the others.
 if TYPE_CHECKING:
     from ringhil.emulator.campaign.dask.dask_pool import DaskPool
+    from ringhil.emulator.campaign.explore.explorer import Conditions, Players
+    from ringhil.emulator.campaign.place import PlaceAnswer, PlaceTask
+    from ringhil.emulator.campaign.verify import VerifyPlan, VerifyReport
+    from ringhil.emulator.campaign.verify.run import Progress
+    from ringhil.emulator.cluster.cluster import GpuCluster
+    from ringhil.emulator.engine.library import Library
 
 option = click.option(
     "--cluster",
@@ -30,6 +30,8 @@ def check_options(where: str | None, jobs: int | None, firmware: Sequence[str]) 
     """Raises UsageError and ClusterError."""
     if where is None:
         return
+    from ringhil.emulator.loop.loading import is_board
+
     boards = [text for text in firmware if is_board(text.partition("=")[2])]
     if boards:
         why = "a board has one line, for one process; leave --cluster out"
@@ -39,22 +41,25 @@ def check_options(where: str | None, jobs: int | None, firmware: Sequence[str]) 
     check(where)
 
 
-def explorers(where: str, conditions: Conditions, library: Library, rtl: Path | None, top: str) -> Players:
+def explorers(where: str, conditions: "Conditions", library: "Library", rtl: Path | None, top: str) -> "Players":
     """Who plays the cases of `ringhil explore`."""
     from ringhil.emulator.campaign.dask import players
 
     return players.explorers(where, conditions, library, rtl, top, _told)
 
 
-def verify(where: str, plan: VerifyPlan, on_progress: Progress) -> VerifyReport:
+def verify(where: str, plan: "VerifyPlan", on_progress: "Progress") -> "VerifyReport":
     """Play everything there. Raises ClusterError."""
     from ringhil.emulator.campaign.dask import players
+    from ringhil.emulator.campaign.verify import run_all
 
     pool = players.verifiers(where, plan, _told)
     return run_all(replace(plan, jobs=pool.lanes), on_progress, pool)
 
 
-def placers(where: str, cluster: GpuCluster, library: Library | None, jobs: int) -> "DaskPool[PlaceTask, PlaceAnswer]":
+def placers(
+    where: str, cluster: "GpuCluster", library: "Library | None", jobs: int
+) -> "DaskPool[PlaceTask, PlaceAnswer]":
     """Who plays the runs of `ringhil place`; without a library none that is emulated. Raises ClusterError."""
     from ringhil.emulator.campaign.dask import players
 

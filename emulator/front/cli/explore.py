@@ -27,7 +27,7 @@ from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.forks import processors
 from ringhil.emulator.front.cli import dask, terminal
-from ringhil.emulator.front.cli.boards import jobs_for
+from ringhil.emulator.front.cli.boards import boards_again, firmware_given, jobs_for
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, merge_command, query_command
 from ringhil.emulator.front.cli.explore_tables import show
@@ -43,8 +43,6 @@ from ringhil.emulator.front.cli.options import (
 )
 from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, refuse_in_junit
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
-from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.loop.retold import retold
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
@@ -221,7 +219,7 @@ def command(**options: Any) -> int:
             why = "a board would have to be clocked to the warm state anew for each case"
             raise click.UsageError(f"--node: {why}; verify --node plays those that --out writes")
         dask.check_options(where, options["jobs"], options["firmware"])
-        chosen = firmware_of(options["firmware"])
+        chosen = firmware_given(options["firmware"])
         if options["record"] and options["out"] is None:
             raise click.UsageError("--record: wanted is --out DIR, beside whose files the recordings are left")
         if options["doomed"] and not options["record"]:
@@ -230,7 +228,7 @@ def command(**options: Any) -> int:
             raise click.UsageError(
                 "--record: a board would have to play the failing run once more; `run --record` records it"
             )
-        jobs, firmware = jobs_for(chosen, options["jobs"]), retold(chosen)
+        jobs, firmware = jobs_for(chosen, options["jobs"]), boards_again(chosen)
         scenario = load(options["server"])
         plan = _plan(scenario, options)
         _writable(options["report"], options["out"])

@@ -10,11 +10,11 @@ import click
 from ringhil.emulator.debug.waves import window, write_waves
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.files import is_stream
+from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import WholeNumber, firmware_option, json_option, rtl_options
 from ringhil.emulator.front.cli.terminal import beside, building, counting
 from ringhil.emulator.front.cli.written import write_page
-from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace.export import write_capture, write_json_lines, write_tracks
 from ringhil.emulator.trace.export.capture import DISSECTOR
@@ -98,7 +98,7 @@ def command(
     with explained(), Recording(file) as recording:
         found: dict[str, Any]
         if form == _WAVES:
-            found = _waves(recording, out, around, cycles, rtl or RTL, top, firmware_of(firmware))
+            found = _waves(recording, out, around, cycles, rtl or RTL, top, firmware_given(firmware))
             text = f"cycles {found['first']} to {found['last']}"
         else:
             found = {"number": _messages(recording, out, form)}

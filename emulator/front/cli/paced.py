@@ -3,16 +3,19 @@
 import json
 import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from ringhil.emulator.front.cli.options import WholeNumber
-from ringhil.emulator.loop.punctual import Punctuality, timed
 from ringhil.emulator.serial.line import CLOCKS
 from ringhil.emulator.serial.line.pacing import Pacing
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
-Boards = Mapping[str, Punctuality]  # by GPU
+if TYPE_CHECKING:
+    from ringhil.emulator.loop.punctual import Punctuality
+
+Boards = Mapping[str, "Punctuality"]  # by GPU
 _LATE = 1.0  # seconds behind the clock that are told of
 _log = logging.getLogger(__name__)
 
@@ -30,12 +33,18 @@ def paced(choice: FirmwareChoice, clock: int | None, latency: int) -> tuple[Firm
         return choice, {}
     if not choice.boards:
         raise click.UsageError("--clock: paces boards, and there is none; wanted is --firmware GPU=URL")
+    from ringhil.emulator.loop.punctual import timed
+
     return timed(choice, clock, latency, pacing=Pacing(clock))
 
 
 def served(choice: FirmwareChoice, clock: int | None, latency: int) -> tuple[FirmwareChoice, Boards]:
     """For a session, which is paced as a whole. The first late answer of each board is told at once."""
-    return (choice, {}) if clock is None else timed(choice, clock, latency, on_late=_first)
+    if clock is None:
+        return choice, {}
+    from ringhil.emulator.loop.punctual import timed
+
+    return timed(choice, clock, latency, on_late=_first)
 
 
 def tell(boards: Boards) -> None:

@@ -10,10 +10,10 @@ from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.replaying import RunReplay, RunReplayed
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.engine.library import RTL, Library, cells_library
+from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl_options
 from ringhil.emulator.front.cli.terminal import building, say
-from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.hashes import hashes, short
 from ringhil.emulator.trace import RecordingError
@@ -35,7 +35,7 @@ def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], a
     with explained():
         with building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
-        given = firmware_of(firmware)
+        given = firmware_given(firmware)
         played, recorded = _run(file, library, given)
     now = hashes(None, library.rtl, given)
     changed = {name: value for name, value in recorded.items() if name in now and now[name] != value}

@@ -9,27 +9,22 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.events.firmware import FirmwareSaid
 from ringhil.emulator.events.hardware import Advanced, FrameSeen
 from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import paced, terminal
-from ringhil.emulator.front.cli.boards import node_baud_option, node_option, told
+from ringhil.emulator.front.cli.boards import firmware_given, node_baud_option, node_option, nodes_given, told
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl_options, seed_option
 from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.front.cli.written import check_apart
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
-from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.scenario import Scenario, Workload, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.hashes import hashes, short
-from ringhil.emulator.trace import Recorder
-from ringhil.emulator.trace.waves import WaveWriter
 from ringhil.protocol import codec
 
 _SIZE = 4096
@@ -76,8 +71,7 @@ def command(
     """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
     results = terminal.beside(as_json, record=record)
     with explained():
-        check_lines(nodes, firmware)
-        choice = firmware_of(firmware)
+        choice = firmware_given(firmware)
         scenario = _scenario(server, data, seed)
         lines = record if record is not None and _is_lines(record) else None  # the others replace recordings only
         check_apart((server, scenario.workload.data if scenario.workload else None), record=lines, waves=waves)
@@ -88,8 +82,8 @@ def command(
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         _log.info("engine %s", library.rtl)
-        with OpenNodes(nodes, baud=node_baud) as outside, terminal.counting("work units") as on_progress:
-            played = Run(scenario, library, firmware=choice, nodes=outside.choice, on_progress=on_progress)
+        with nodes_given(nodes, firmware, node_baud) as outside, terminal.counting("work units") as on_progress:
+            played = Run(scenario, library, firmware=choice, nodes=outside, on_progress=on_progress)
             with told(played.server, again=True):
                 outcome = _run(played, record, waves, choice, nodes)
     paced.tell(boards)
@@ -128,16 +122,23 @@ def _run(
         if _log.isEnabledFor(logging.DEBUG):
             _log_messages(server.observations, gpus)
         whole = None
+        # What writes a run down is loaded by those runs only: it takes as long as a short one.
         if record is not None and _is_lines(record):
+            from ringhil.emulator.trace import Recorder
+
             known = hashes(scenario, rtl, firmware)
             recorder = Recorder(record, name=scenario.name, seed=scenario.seed, rtl=rtl, gpus=gpus, hashes=known)
             server.observations.listen_to_frames(files.enter_context(recorder).frame)
             commits.append(recorder.commit)
         elif record is not None:
+            from ringhil.emulator.debug.recorder import RunRecorder
+
             whole = files.enter_context(
                 RunRecorder(record, server, firmware=firmware.given, nodes=nodes, choice=firmware)
             )
         if waves is not None:
+            from ringhil.emulator.trace.waves import WaveWriter
+
             writer = files.enter_context(WaveWriter(waves, server.engine, [card.name for card in cards]))
             server.observations.listen(Advanced, lambda _: writer.drain())
             commits.append(writer.commit)

@@ -13,7 +13,7 @@ from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.files import is_stdout
 from ringhil.emulator.front.cli import paced
-from ringhil.emulator.front.cli.boards import node_baud_option, node_option, told
+from ringhil.emulator.front.cli.boards import firmware_given, node_baud_option, node_option, nodes_given, told
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import GivenPath, WholeNumber, firmware_option
 from ringhil.emulator.front.cli.terminal import building
@@ -21,8 +21,6 @@ from ringhil.emulator.groups.desk import GroupDesk
 from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mount
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop.apart import waiting
-from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.nvml.listener import nvml_listener, samples_every
 from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.line import BAUD, BAUDS
@@ -98,13 +96,12 @@ def command(
             check_mount(folder)
     with ExitStack() as stack:
         with explained():
-            check_lines(nodes, firmware)
             scenario = load(file)
             with building():
                 library = cells_library()
                 wires = link_library() if uart else None
-            choice, boards = paced.served(firmware_of(firmware), clock, scenario.server.settings.firmware_latency)
-            outside = stack.enter_context(OpenNodes(nodes, baud=node_baud)).choice
+            choice, boards = paced.served(firmware_given(firmware), clock, scenario.server.settings.firmware_latency)
+            outside = stack.enter_context(nodes_given(nodes, firmware, node_baud))
             run = Run(scenario, library, firmware=choice, nodes=outside)
         stack.callback(run.close)
         stack.callback(run.server.close_work)

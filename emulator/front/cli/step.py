@@ -18,9 +18,9 @@ from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, Library, cells_library, inside_library
 from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import firmware_option, rtl_options
-from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace.recording import Recording
@@ -79,7 +79,7 @@ def command(
     Exit code 1: an assert doesn't hold, or with --strict a command has found nothing. The script ends there.
     """
     with explained(), ExitStack() as stack:
-        choice = firmware_of(firmware)
+        choice = firmware_given(firmware)
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
         if dap is not None:

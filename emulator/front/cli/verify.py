@@ -29,7 +29,7 @@ from ringhil.emulator.campaign.verify.selection import Selection, nothing
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.forks import processors
 from ringhil.emulator.front.cli import dask, terminal
-from ringhil.emulator.front.cli.boards import jobs_for, node_baud_option, node_option
+from ringhil.emulator.front.cli.boards import firmware_given, jobs_for, node_baud_option, node_option, nodes_given
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.known import known_of, known_options
 from ringhil.emulator.front.cli.options import (
@@ -45,8 +45,6 @@ from ringhil.emulator.front.cli.verify_compare import compare_command
 from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
 from ringhil.emulator.front.cli.written import Output, append, check_apart
 from ringhil.emulator.judge.outcome import VerdictWord
-from ringhil.emulator.loop.loading import firmware_of
-from ringhil.emulator.loop.nodes import OpenNodes, check_lines
 from ringhil.emulator.server.hashes import hashes
 
 _log = logging.getLogger(__name__)
@@ -185,8 +183,7 @@ def command(
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
         if nodes and jobs not in (None, 1):
             raise click.UsageError("--jobs: hardware outside takes part in one run at a time; leave it out")
-        check_lines(nodes, firmware)
-        chosen = firmware_of(firmware)
+        chosen = firmware_given(firmware)
         if keep and (nodes or chosen.boards):
             raise click.UsageError("--keep: what hardware outside does next time isn't known; leave it out")
         if record and (nodes or chosen.boards):
@@ -203,7 +200,7 @@ def command(
                 files = discover(paths)
                 _leaves_out(selection, files)
                 _log.info("%d scenario files", len(files))
-                outside = opened.enter_context(OpenNodes(nodes, baud=node_baud)).choice
+                outside = opened.enter_context(nodes_given(nodes, firmware, node_baud))
                 replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
                 evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
                 kept = KeptVerdicts() if keep is None else KeptVerdicts.load(keep)

@@ -16,10 +16,10 @@ from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, firmware_option, rtl_options
 from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
-from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load
 from ringhil.emulator.trace.recording import Recording
 
@@ -67,7 +67,7 @@ def command(
             raise click.UsageError(
                 "found an address; a served server is shown by its recording, which `serve --record FILE` writes"
             )
-        choice = firmware_of(firmware)
+        choice = firmware_given(firmware)
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
         page = built()
