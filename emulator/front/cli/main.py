@@ -11,6 +11,7 @@
 """
 
 import errno
+import gc
 import importlib
 import io
 import logging
@@ -58,6 +59,9 @@ COMMANDS = {
 }
 _log = logging.getLogger(__name__)
 _COMPLETE = "_RINGHIL_COMPLETE"  # click ends by itself when a shell asks for completions
+# Of objects that came since the last collection, and of collections before the next larger one. Most of a run's objects
+# live to its end: Python's own 700, 10 and 10 cost a tenth of its time.
+_COLLECTIONS = (20_000, 20, 100)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -117,6 +121,7 @@ def cli(verbose: int) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
+    gc.set_threshold(*_COLLECTIONS)
     # A pipeline that cancels a job sends SIGTERM, a terminal that is closed SIGHUP: clean up like after an interrupt.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
