@@ -21,6 +21,7 @@ from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.conformance.shrink import Effort, shrunk
 from ringhil.emulator.testbench.build import HDL, Bench, Simulator, build_bench
 from ringhil.emulator.testbench.monitor import Breach
+from ringhil.emulator.testbench.results import KilledError
 from ringhil.emulator.testbench.runner import PATIENCE, run_bench
 from ringhil.emulator.testbench.stimulus import Stimulus
 
@@ -134,22 +135,28 @@ def _play(
     found: dict[str, RuleFinding] = {}
     with tempfile.TemporaryDirectory(prefix="ringhil-check-") as scratch:
         while waiting:
-            lines, ended = _simulated(bench, waiting, settings, Path(scratch))
+            lines, ended, killed = _simulated(bench, waiting, settings, Path(scratch))
             for entry in (entry for entry in lines if "rule" in entry):
                 _take(report, entry, found)
             if not ended:
                 break
-            if not lines or "rule" in lines[-1]:
+            if not lines or ("rule" in lines[-1] and not killed):
                 raise BuildError(ended)
             last = lines[-1]
-            if report.verdicts[ENDS].state != "broken":
+            at = last["begin"] if "begin" in last else last["rule"]
+            if killed:
+                report.killed = ended
+                verdict = report.verdicts[at]
+                if verdict.state != "broken":
+                    verdict.state, verdict.what = "not judged", ended
+            elif report.verdicts[ENDS].state != "broken":
                 stimulus = Stimulus.from_json(last["stimulus"])
                 report.verdicts[ENDS].broken_by(
-                    RuleFinding(Breach(ENDS, 0, ended), last["begin"], last["case"], 0, stimulus, False)
+                    RuleFinding(Breach(ENDS, 0, ended), at, last["case"], 0, stimulus, False)
                 )
-            progress(f"the simulation ended in {last['begin']}")
-            waiting = waiting[waiting.index(last["begin"]) + 1 :]
-    _judge_watched(report, whole={*settings.rules} == {*all_rules()})
+            progress(f"the simulation ended in {at}")
+            waiting = waiting[waiting.index(at) + 1 :]
+    _judge_watched(report, whole={*settings.rules} == {*all_rules()} and not report.killed)
     return [found[rule] for rule in report.verdicts if rule in found]
 
 
@@ -166,9 +173,10 @@ def _judge_watched(report: CheckReport, *, whole: bool) -> None:
 
 def _simulated(
     bench: Bench, waiting: Sequence[str], settings: CheckSettings, scratch: Path
-) -> tuple[list[dict[str, Any]], str]:
-    """What the suite wrote down, and why the simulation ended before its time ("" if it didn't)."""
-    out, ended = scratch / "results.jsonl", ""
+) -> tuple[list[dict[str, Any]], str, bool]:
+    """What the suite wrote down, why the simulation ended before its time ("" if it didn't), and whether that was
+    somebody outside."""
+    out, ended, killed = scratch / "results.jsonl", "", False
     out.write_text("")
     given = {"OUT": str(out), "SEED": str(settings.seed), "EFFORT": str(settings.effort), "RULES": ",".join(waiting)}
     if settings.coverage is not None:
@@ -186,12 +194,12 @@ def _simulated(
         if run.failed:
             raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text(errors="replace"))
     except BuildError as error:
-        ended = str(error)
+        ended, killed = str(error), isinstance(error, KilledError)
     counts = scratch / "run" / "coverage.dat"
     if settings.coverage is not None and counts.is_file():
         (settings.coverage / f"lines-{settings.seed}.dat").write_bytes(counts.read_bytes())
     try:
-        return [json.loads(line) for line in out.read_text().splitlines()], ended
+        return [json.loads(line) for line in out.read_text().splitlines()], ended, killed
     except ValueError as error:  # it ended in the middle of a line
         why = ended or f"what the simulation wrote breaks off ({error}); is there room on the disk?"
         raise BuildError(why) from None

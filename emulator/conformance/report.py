@@ -27,7 +27,8 @@ class RuleFinding:
 
 @dataclass
 class RuleVerdict:
-    """What came of one rule; `not judged`: it is watched in every case, and not all cases were played. `cycle`, `what`,
+    """What came of one rule; `not judged`: it is watched in every case, and not all cases were played, or
+    somebody has ended the simulator, as `what` says. `cycle`, `what`,
     `case`: the first breach, as it is in the files that show it."""
 
     rule: str
@@ -61,7 +62,8 @@ class RuleVerdict:
 
 @dataclass
 class CheckReport:
-    """The result of a check. `ok`: a case was played, no rule is broken, and it was not interrupted."""
+    """The result of a check. `ok`: a case was played, no rule is broken, and it was not interrupted. `killed`: how a
+    simulator was ended from outside, "" if none was."""
 
     rtl: str
     top: str
@@ -71,6 +73,7 @@ class CheckReport:
     effort: int
     verdicts: dict[str, RuleVerdict] = field(default_factory=dict)
     interrupted: bool = False
+    killed: str = ""
 
     @property
     def ok(self) -> bool:
@@ -78,9 +81,11 @@ class CheckReport:
 
     @property
     def verdict(self) -> Literal["pass", "fail", "not judged"]:
-        """`not judged`: nothing is broken, and no case was played that could show it."""
+        """`not judged`: nothing is broken, and what could show it was not played, or not to its end."""
         if self.interrupted or self.broken:
             return "fail"
+        if self.killed:
+            return "not judged"
         return "pass" if any(v.cases for v in self.verdicts.values()) else "not judged"
 
     @property

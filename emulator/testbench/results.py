@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.documents import one_line
+from ringhil.emulator.forks import describe
 
 _FRAME = re.compile(r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>\S+))?$', re.M)
 _RUNNING = re.compile(r" INFO +cocotb\.regression +running \S*?\.?(?P<name>[^.\s]+(?:/.*)?) \((?P<n>\d+)/\d+\)$", re.M)
@@ -28,6 +29,10 @@ class EndedError(BuildError):
     def __init__(self, message: str, log: str = "", test: str = "") -> None:
         super().__init__(message, log)
         self.test = test
+
+
+class KilledError(EndedError):
+    """A simulation was ended from outside, or for want of memory: that says nothing about the design."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,13 @@ def ended(log: Path, modules: Sequence[str], folders: Sequence[Path], seed: int,
     return EndedError(
         f"{simulator} ended without results{_within(test, seed)}; {_last_words(said)}", said[-_TAIL:], test
     )
+
+
+def killed(log: Path, number: int, seed: int, simulator: str) -> KilledError:
+    """Signal `number` ended a simulation."""
+    said = log.read_text(errors="replace")
+    test = running(said)
+    return KilledError(f"{simulator} {describe(-number)}{_within(test, seed)}, from outside", said[-_TAIL:], test)
 
 
 def not_imported(said: str, modules: Sequence[str], folders: Sequence[Path]) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.children import Child
 from ringhil.emulator.testbench import standing
 from ringhil.emulator.testbench.build import Bench
-from ringhil.emulator.testbench.results import TestResult, assertion, ended, results, too_long
+from ringhil.emulator.testbench.results import TestResult, assertion, ended, killed, results, too_long
 
 PATIENCE = 600  # seconds that one simulation may take
 _PYTHON = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONHASHSEED": "0"}  # of the simulation: the same everywhere
@@ -23,6 +24,8 @@ _SEPARATORS = ";,"  # between and within the entries of GPI_USERS
 WAVES = "dump.vcd"
 _ANSWER = 5.0  # seconds for a simulation to say where it stands
 _LOOK = 0.05  # seconds
+# No design sends these to its simulator; SIGKILL is also what a system without memory sends.
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def run_bench(
     are searched for the modules first; `waves` needs a bench built with waves; `hand` are file descriptors that the
     simulation gets, by the same numbers, and that are closed here; `largest` bytes of waves end it. Raises BuildError
     when the simulator can't be started, and EndedError when it ends without results: a module can't be imported, an
-    assertion inside the RTL failed, it crashed, or took longer than `patience` seconds.
+    assertion inside the RTL failed, it crashed, or took longer than `patience` seconds. KilledError is one of them, of
+    a simulator that somebody outside has ended.
     """
     import cocotb_tools.config  # slow to import, and only needed here
     import find_libpython
@@ -94,8 +98,11 @@ def run_bench(
     else:
         command = ["vvp", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"), str(bench.directory / "sim.vvp")]
         command += [] if waves else ["-none"]
-    if not _execute(command, environment, folder, log, patience, hand, largest):
+    code = _execute(command, environment, folder, log, patience, hand, largest)
+    if code is None:
         raise too_long(log, stands, seed, patience)
+    if -code in _FROM_OUTSIDE:
+        raise killed(log, -code, seed, bench.simulator)
     stopped = assertion(log, seed)
     if stopped is None and not xml.is_file():
         stopped = ended(log, modules, paths, seed, bench.simulator)
@@ -125,8 +132,8 @@ def _execute(
     patience: float,
     hand: Sequence[int],
     largest: int | None,
-) -> bool:
-    """Whether it ended by itself; else it is asked where it stands, and ended."""
+) -> int | None:
+    """Its exit code, or a signal's number below 0; None: it took too long, was asked where it stands, and ended."""
     with log.open("wb") as output:
         try:
             process = Child(
@@ -145,11 +152,11 @@ def _execute(
                 os.close(descriptor)
         try:
             if _waited(process, patience, folder / WAVES, largest):
-                return True
+                return process.wait()
             process.send_signal(standing.SIGNAL)  # it answers, and ends as it would have: waves are whole then
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_ANSWER)
-            return False
+            return None
         finally:
             process.end()
 

@@ -96,7 +96,8 @@ def check(
     """Check a node against the contract: ports, lint, and every rule in the simulator.
 
     Exit code 0: no rule is broken; 1: one is; 2: it can't be checked (it doesn't compile, its ports are wrong, it has
-    a combinational loop, a tool is missing); 129, 130, 143: it was interrupted, and nothing is judged.
+    a combinational loop, a tool is missing, the simulator was killed); 129, 130, 143: it was interrupted, and nothing
+    is judged.
     """
     from ringhil.emulator.conformance.check import ALWAYS, CheckSettings, interrupted_check
     from ringhil.emulator.conformance.check import check as run_check
@@ -131,7 +132,8 @@ def check(
     else:
         show(report, results)
     if report.verdict == "not judged":
-        click.echo(f"ringhil: {rtl}: no case was played: nothing is known of the rules that were asked for", err=True)
+        why = report.killed or "no case was played: nothing is known of the rules that were asked for"
+        terminal.say(f"ringhil: {rtl}: {why}", err=True)
         return 2
     return 0 if report.ok else 1
 
