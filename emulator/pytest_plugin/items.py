@@ -69,6 +69,7 @@ class ScenarioItem(pytest.Item):
             known["scenario"] = verdict.scenario
         self.user_properties += [*told.items(), *(each for each in known.items() if each[0] not in told)]
         self.user_properties.append(("replay", verdict.replay))
+        self.user_properties += [("not judged", str(each)) for each in verdict.unjudged]
         if verdict.state != VerdictWord.PASS:
             raise ScenarioFailedError(verdict)
 

@@ -92,9 +92,12 @@ class Comparison:
 
 
 def compare(old: Iterable[Row], new: Iterable[Row], *, tolerance: int = 0) -> Comparison:
-    """Compare cases by their keys. A recovery counts as slower when it takes more than `tolerance` cycles more."""
+    """Compare cases by their keys. A recovery counts as slower when it takes more than `tolerance` cycles more. Raises
+    ExploreError when they share no case with a fault, as campaigns of two servers may."""
     before = {row.key: row for row in old}
     after = {row.key: row for row in new}
+    if not any(key in before and row.schedule != "[]" for key, row in after.items()):
+        raise ExploreError("no case with a fault is in both campaigns: nothing can be compared")
     worse: list[Change] = []
     better: list[Change] = []
     other: list[Change] = []

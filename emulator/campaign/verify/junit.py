@@ -126,7 +126,8 @@ def _case(suite: ElementTree.Element, verdict: Verdict, rtl: str, places: bool) 
     if verdict.left is not None:
         values["left"] = verdict.left.as_posix()
     values |= {f"parameter.{name}": value for name, value in verdict.parameters}
-    said = (f"{name}: {value}".replace("\r", "\\r").replace("\n", "\\n") for name, value in values.items())
+    pairs = [*values.items(), *(("not judged", str(each)) for each in verdict.unjudged)]
+    said = (f"{name}: {value}".replace("\r", "\\r").replace("\n", "\\n") for name, value in pairs)
     ElementTree.SubElement(case, "system-out").text = "\n".join(said)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.campaign.verify.verdict import Verdict
-from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.outcome import VerdictWord
 
 
@@ -71,10 +70,10 @@ class VerifyReport:
         return sorted(found.items(), key=lambda item: (not _lasts(item[1][0]), -len(item[1])))
 
     def never_judged(self) -> list[tuple[Path, str]]:
-        """What no variant of a file could tell of its `expect`, in the order of the files."""
+        """What no variant of a file could tell, in the order of the files."""
         found: dict[Path, dict[str, None]] = {}
         for verdict in self.results:
-            mine = dict.fromkeys(str(each) for each in verdict.unjudged if each.promise == EXPECT)
+            mine = dict.fromkeys(str(each) for each in verdict.unjudged)
             before = found.get(verdict.file, mine)
             found[verdict.file] = {text: None for text in before if text in mine}
         return [(file, text) for file, texts in found.items() for text in texts]

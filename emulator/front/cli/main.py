@@ -236,10 +236,10 @@ def _refuse(words: Sequence[str], message: str) -> int:
     code = _complain(message)
     for option, value in pairwise([*words, ""]):
         name, equals, given = option.partition("=")
-        if name == "--junit" and (file := given if equals else value):
-            from ringhil.emulator.front.cli.written import refuse_in_junit  # only then, as above
+        if name in ("--junit", "--codequality", "--html", "--report") and (file := given if equals else value):
+            from ringhil.emulator.front.cli.written import REFUSED  # only then, as above
 
-            refuse_in_junit(Path(file), " ".join(["ringhil", *takewhile(str.isalpha, words)]), message)
+            REFUSED[name](Path(file), " ".join(["ringhil", *takewhile(str.isalpha, words)]), message)
     return code
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ringhil.emulator.campaign.verify.compare import VerdictChange, VerifyComparison, VerifyDocument, compared
+from ringhil.emulator.campaign.verify.discover import VerifyError
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, json_option
@@ -33,6 +34,8 @@ def compare_command(old: Path, new: Path, limit: int, as_json: bool) -> int:
     """
     with explained():
         found = compared(VerifyDocument.load(old), VerifyDocument.load(new))
+        if not found.both:
+            raise VerifyError(f"{new}: found no variant that is in {old} as well; nothing can be compared")
     if as_json:
         click.echo(json.dumps({"old": str(old), "new": str(new), **found.to_json()}))
     else:

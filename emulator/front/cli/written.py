@@ -1,9 +1,11 @@
 """Files that a command writes: refused before anything is played where they can't be written, or would take the place
 of what is read or kept; whole in the end, or not there."""
 
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from html import escape
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -40,6 +42,7 @@ def must_be_writable(path: Path | None) -> None:
 def write_page(path: Path, text: str) -> None:
     """Raises ClickException."""
     try:
+        _written.add(path)
         write_whole(path, text)
     except OSError as error:
         raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from None
@@ -85,15 +88,47 @@ def refuse_in_junit(path: Path, command: str, message: str) -> None:
     """Nothing came of a command that was to report there: an earlier report must not speak for it. Leaves alone what is
     no report, such as a scenario that was named by mistake, and what this very command has written."""
     with suppress(OSError, ValueError, click.ClickException):
-        if path in _written or (path.is_file() and not _is_xml(path)):
-            return
+        if not path.is_file() or _begins(path, b"<", b""):
+            _replace(path, junit.refused(command, message))
+
+
+def refuse_in_page(path: Path, command: str, message: str) -> None:
+    """The same of a page, where there is an earlier one."""
+    with suppress(OSError, ValueError, click.ClickException):
+        if path.is_file() and _begins(path, b"<!doctype html", b"<html"):
+            title = escape(f"{command}: nothing came of it")
+            head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{title}</title>'
+            _replace(path, f'<!doctype html><html lang="en">{head}<h1>{title}</h1><p>{escape(message)}</p></html>\n')
+
+
+def refuse_in_code_quality(path: Path, command: str, message: str) -> None:
+    """The same of a Code Quality report."""
+    with suppress(OSError, ValueError, click.ClickException):
+        if path.is_file() and _begins(path, b"["):
+            issue = {"description": message, "check_name": command, "severity": "blocker"}
+            where = {"fingerprint": command, "location": {"path": ".", "lines": {"begin": 1}}}
+            _replace(path, json.dumps([issue | where], indent=2) + "\n")
+
+
+# What becomes of a report, by the option that names it.
+REFUSED = {
+    "--junit": refuse_in_junit,
+    "--codequality": refuse_in_code_quality,
+    "--html": refuse_in_page,
+    "--report": refuse_in_page,
+}
+
+
+def _replace(path: Path, text: str) -> None:
+    if path not in _written:
         with Output(path, wait=False) as file:
-            file.write(junit.refused(command, message))
+            file.write(text)
 
 
-def _is_xml(path: Path) -> bool:
+def _begins(path: Path, *words: bytes) -> bool:
     with path.open("rb") as file:
-        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"<", b"")
+        found = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return any(found.startswith(word) if word else not found for word in words)
 
 
 def append(path: Path, text: str) -> None:

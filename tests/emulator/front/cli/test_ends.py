@@ -1,6 +1,8 @@
 """Every end of the program is one of those that the pages promise: no traceback, no exit code 1 without a verdict."""
 
 import errno
+import html
+import json
 import os
 import signal
 import subprocess
@@ -166,6 +168,28 @@ def test_of_what_was_refused_no_earlier_report_speaks(words: str, before: str | 
     assert (root.attrib["tests"], root.attrib["errors"]) == ("1", "1")
     (error,) = root.iter("error")
     assert error.attrib["message"] == said
+
+
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        ("verify nowhere --codequality report", "[]"),
+        ("explore nowhere.yaml --report report", "<!DOCTYPE html><p>all passed"),
+        ("share nowhere.yaml --html=report", "<!doctype html><p>all passed"),
+        ("place --bogus --html report", "<!doctype html><p>all passed"),
+    ],
+)
+def test_no_earlier_page_or_list_speaks_either(words: str, before: str, tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    said = command.refusal(*words.split(), cwd=tmp_path)
+    assert not report.exists()
+    report.write_text(before)
+    assert command.refusal(*words.split(), cwd=tmp_path) == said
+    now = report.read_text()
+    assert html.escape(said) in now or json.loads(now)[0]["description"] == said
+    report.write_text("server: mine")
+    command.refusal(*words.split(), cwd=tmp_path)
+    assert report.read_text() == "server: mine"
 
 
 @pytest.mark.parametrize("words", ["--junit x.yaml --bogus .", "--junit ./x.yaml .", ". --junit=x.yaml", "--junit . ."])
