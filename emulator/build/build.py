@@ -35,6 +35,7 @@ from ringhil.emulator.build.toolchain import (
     find_compiler,
     find_verilator,
 )
+from ringhil.emulator.forks import describe
 
 __all__ = ["BuildError", "BuildRequest", "Built", "build", "cache_dir", "rtl_hash"]
 
@@ -278,6 +279,6 @@ def _digest(value: object) -> str:
 
 def _failure(tool: str, complaint: str, finished: Finished) -> BuildError:
     if finished.returncode < 0 and not complaint:
-        complaint = f"{tool} was killed by signal {-finished.returncode} (out of memory?)"
+        complaint = f"{tool} {describe(finished.returncode)}"
     first = next((line for line in finished.output.splitlines() if line.strip()), "it said nothing")
     return BuildError(complaint or f"{tool} failed (exit {finished.returncode}): {first}", finished.output)

@@ -94,6 +94,8 @@ def command(
         if asked := script == _STANDARD_INPUT:
             script = None
         text = None if script is None else _text(script)
+        if text is not None and not any(lines(text)):
+            raise click.ClickException(f"{script}: found no command; a script has one in each line")
         # The screen is drawn on standard error.
         terminals = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
         on_screen = text is None and not asked and not as_json and terminals

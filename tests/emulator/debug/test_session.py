@@ -249,6 +249,12 @@ def test_a_script_fails_by_what_it_asserts_and_strictly_by_what_it_seeks_in_vain
     assert len(shown) == whole
 
 
+def test_a_script_without_a_command_has_asserted_nothing(recorded: Path, tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("# assert count == 8\n\n")
+    done = ringhil("step", recorded, "--script", "s", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "ringhil: s: found no command; a script has one in each line\n")
+
+
 def test_the_bits_of_registers_have_names(session: DebugSession) -> None:
     commands = Commands(session)
     commands.do("until kind == Elected")

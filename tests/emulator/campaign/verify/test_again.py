@@ -135,6 +135,9 @@ def test_two_runs_are_compared_by_their_documents(tmp_path: Path) -> None:
     same = ringhil(tmp_path, "verify", "compare", "new.json", "new.json", "--json")
     assert same.returncode == 0
     assert json.loads(same.stdout)["both"] == 3
+    (tmp_path / "other.json").write_text(ringhil(tmp_path, "verify", "new.yaml", "--json").stdout)
+    line = refusal("verify", "compare", "old.json", "other.json", cwd=tmp_path)
+    assert line == "ringhil: other.json: found no variant that is in old.json as well; nothing can be compared"
     for text, says in (("{}", "needed is 'ringhil' as well"), ("no", "not JSON")):
         (tmp_path / "x.json").write_text(text)
         line = refusal("verify", "compare", "x.json", "new.json", cwd=tmp_path)

@@ -99,11 +99,13 @@ def test_what_no_variant_of_a_file_could_tell_is_said_once() -> None:
         for n, texts in enumerate(runs)
     )
     found = VerifyReport(results, "sha256:00", "1.2.3", 1.0)
-    assert found.never_judged() == [(Path("x.yaml"), "expected b"), (Path("z.yaml"), "expected c")]
+    never = [("x.yaml", "expected b"), ("z.yaml", "card a at the end"), ("z.yaml", "expected c")]
+    assert found.never_judged() == [(Path(file), text) for file, text in never]
+    assert "not judged: card a at the end" in junit(found)
     assert found.to_json()["results"][4]["not_judged"] == ["card a at the end", "expected c"]
     output = StringIO()
     show(found, Console(file=output, width=200))
-    assert output.getvalue().splitlines()[:2] == ["not judged: x.yaml: expected b", "not judged: z.yaml: expected c"]
+    assert output.getvalue().splitlines()[:3] == [f"not judged: {file}: {text}" for file, text in never]
 
 
 def test_an_interrupted_run_has_not_passed_in_any_report() -> None:
