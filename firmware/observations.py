@@ -25,7 +25,7 @@ class Counted:
     sent_at: Annotated[int, "cycle in which the round began"]
     degraded: Annotated[tuple[int, ...], "members that compute slowly, from the records"] = ()
     boundaries: Annotated[tuple[tuple[int, int], ...], "boundary GPUs, each with the card that it speaks to (R8)"] = ()
-    weight: Annotated[int, "of all members, in quarters; a degraded one counts a quarter"] = 0
+    weight: Annotated[int, "of all members, in quarters; a degraded one counts a quarter; 0: never any records"] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Rejected:
     """A statistics frame, or a round, was rejected."""
 
     reason: Annotated[Rejection, "why; it says whether the round is over"]
-    sequence: Annotated[int, "number of the round"]
+    sequence: Annotated[int, "number of the newest round, also of a message of another one"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class PeerDown:
 
 @dataclass(frozen=True, slots=True)
 class PeerUp:
-    """A GPU of the group is heard: for the first time, or again for long enough."""
+    """A GPU of the group is heard: for the first time, or again, at the first keepalive after long enough."""
 
     role: _Role
     gpu: _Gpu

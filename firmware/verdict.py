@@ -106,7 +106,8 @@ def _named(frame: Statistics, node: int, size: int, arrived_bad: bool) -> frozen
         if record.hop != index + 1:
             return frozenset({record.id})
         before = record.id
-    return frozenset({before, node}) if arrived_bad else frozenset()
+    # Without records nothing tells over which link it was damaged.
+    return frozenset({before, node}) if arrived_bad and ids else frozenset()
 
 
 def _between(after: int, before: int, size: int, *, ccw: bool) -> set[int]:

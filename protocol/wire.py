@@ -381,7 +381,7 @@ Report = Struct(
     "rejected" / Int32ub * "messages and rounds rejected since this entry GPU was elected",
     "sent_at" / Int64ub * "cycle in which the round began",
     "suspects" / Int16ub * "GPUs that may have spoiled the rejected messages",
-    "first_suspect" / Int16ub * "the first of them; 0xFFFF: none",
+    "first_suspect" / Int16ub * "the lowest of them; 0xFFFF: none",
     "slow_link" / Int16ub * "the link from this GPU clockwise takes longer than it should; 0xFFFF: none does",
     "noisy_link" / Int16ub * "messages arrive damaged over the link from this GPU clockwise; 0xFFFF: over none",
     "weight" / Int32ub * "of all members together, in quarters: of a degraded one a quarter of its weight counts",

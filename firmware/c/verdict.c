@@ -161,7 +161,7 @@ static int named(const struct rhf_gpu *gpu, const struct rhw_statistics *frame, 
         }
         before = record.id;
     }
-    if (!arrived_bad)
+    if (!arrived_bad || !frame->records_count) /* without records nothing tells over which link it was damaged */
         return 0;
     rhf_add(found, before);
     rhf_add(found, gpu->boot.gpu);

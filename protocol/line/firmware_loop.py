@@ -191,7 +191,7 @@ ACTIONS = {
         "break_before" / Int16ub * "GPU behind it, in the same way",
         "sequence" / Int32ub * "number of the round",
         "sent_at" / Int64ub * "cycle in which the round began",
-        "weight" / Int32ub * "of all members, in quarters",
+        "weight" / Int32ub * "of all members, in quarters; 0: never any records",
         "known" / Int8ub * "1: the members are known",
         "sets"
         / GreedyRange(Int64ub)
@@ -201,7 +201,7 @@ ACTIONS = {
     LoopType.REJECTED: _action(
         LoopType.REJECTED,
         "reason" / Enum(Int8ub, **Rejection.codes()) * "in one word",
-        "sequence" / Int32ub * "number of the round",
+        "sequence" / Int32ub * "number of the newest round, also of a message of another one",
     ),
     LoopType.SUSPECTED: _action(LoopType.SUSPECTED, "gpus" / GreedyRange(Int64ub) * "their numbers"),
 }

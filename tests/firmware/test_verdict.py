@@ -200,6 +200,11 @@ def test_the_last_link_is_the_one_into_the_origin() -> None:
     assert suspects(message((2, 3, 5)), NODE, SIZE, arrived_bad=True) == {5, NODE}
 
 
+def test_without_records_nothing_tells_over_which_link_a_message_was_damaged() -> None:
+    for ccw in (False, True):
+        assert suspects(message((2, 3, 5), records=False, ccw=ccw), NODE, SIZE, arrived_bad=True) == frozenset()
+
+
 def test_nobody_is_named_when_nothing_is_wrong() -> None:
     assert suspects(message(CW_RING), NODE, SIZE, arrived_bad=False) == frozenset()
 

@@ -46,6 +46,7 @@ LONE_PROMISES = {
     "keepalives.say": LonePromise(
         "A keepalive says the state of its sender, whether it hears its uplink, the highest epoch, whom it hears.",
         keepalives.say_what_is,
+        (keepalives.say_whom_another_number_reaches,),
     ),
     "keepalives.wardens": LonePromise(
         "A warden's keepalive says whether its leader is heard.", keepalives.say_whether_the_leader_is_heard

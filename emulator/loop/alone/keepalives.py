@@ -99,6 +99,16 @@ def say_what_is(stages: Stages) -> None:
     _is(stage, "members", said.members, own, "a.1 is silent for a detection time")
 
 
+def say_whom_another_number_reaches(stages: Stages) -> None:
+    """Also what comes by the ring for another number: its hardware may take that for its own (`duplicate_id`)."""
+    stage = stages.of(THREE, "a.1")
+    other = Neighbour(stage, stage.boot.entry, 2)
+    other.destination = 0
+    stage.start()
+    other.say()
+    _is(stage, "members", _next(stage, other).members, 0b110, "it hears a.2, whose keepalive is for a.0")
+
+
 def say_whether_the_leader_is_heard(stages: Stages) -> None:
     """A warden's, to the others."""
     stage = stages.of(CARDS, "b.2")

@@ -20,6 +20,7 @@ class Neighbour:
         self.gpu = group.members[rank]
         self.state, self.uplink, self.reluctant, self.granting = MemberState.FOLLOWER, True, False, False
         self.epoch, self.boots, self.silent = 0, 1, False
+        self.destination = group.me
         self.sequence = 0
         self.told = list[FrameOut]()
         stage.on_sent.append(self._sent)
@@ -55,7 +56,7 @@ class Neighbour:
             card=boot.card,
             flags=Flag.CCW if port is Port.CCW else 0,
             ttl=boot.gpus + 1,
-            destination=group.me,
+            destination=self.destination,
             epoch=self.epoch,
             sequence=self.sequence,
             my_discriminator=self.gpu << 16 | self.boots,

@@ -58,6 +58,12 @@ MISTAKES = {
         "RHW_MEMBER_UPLINK",
         ("keepalives.say", "keepalives.this_boot"),
     ),
+    "hears_its_number_only": Mistake(
+        "group.c",
+        "if (who == gpu->boot.gpu || message->role",
+        "if (who == gpu->boot.gpu || message->destination != gpu->boot.gpu || message->role",
+        ("keepalives.say",),
+    ),
     "echo_stale_warden": Mistake(
         "warden.c", "w->highest, message->sequence,", "w->highest, message->sequence - 1,", ("keepalives.answers",)
     ),
