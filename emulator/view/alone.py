@@ -4,8 +4,6 @@ Of a recording of up to `MOST_ROWS` rows it has all of them, of others those aro
 around faults and the end: so many at most, so that no file is larger than a few megabytes.
 """
 
-import base64
-import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +13,7 @@ from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import write_whole
+from ringhil.emulator.pages.one_file import as_data, as_script, as_style, policy
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.view import reading
@@ -166,12 +165,12 @@ def in_one(page: dict[str, tuple[bytes, str]], answers: Embedded) -> str:
     scripts, styles = list[str](), list[str]()
 
     def script(match: re.Match[str]) -> str:
-        scripts.append(_content(page, match[1]).replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+        scripts.append(as_script(_content(page, match[1])))
         return f'<script type="module">{scripts[-1]}</script>'
 
     def style(match: re.Match[str]) -> str:
         href = _HREF.search(match[0])
-        styles.append(_content(page, href[1] if href else "").replace("</style", "<\\/style"))
+        styles.append(as_style(_content(page, href[1] if href else "")))
         return f"<style>{styles[-1]}</style>"
 
     text = _LINK.sub("", page[INDEX][0].decode())
@@ -179,12 +178,8 @@ def in_one(page: dict[str, tuple[bytes, str]], answers: Embedded) -> str:
     if not body:
         raise PageError(f"the page: found no </head> in {INDEX}; `make page` builds it anew")
     made = [_STYLE.sub(style, _SCRIPT.sub(script, part)) for part in (head, rest)]
-    policy = (
-        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    data = f'<script type="application/json" id="{ID}">{_escaped(json_of(answers))}</script>'
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts, styles)}">'
+    data = f'<script type="application/json" id="{ID}">{as_data(json_of(answers))}</script>'
     begin, opened, inside = made[0].partition("<head>")
     return f"{begin}{opened}{meta}{inside}{data}{body}{made[1]}"
 
@@ -194,15 +189,6 @@ def _content(page: dict[str, tuple[bytes, str]], path: str) -> str:
     if name not in page:
         raise PageError(f"the page: {INDEX} names {name[:80]!r}, which isn't there; `make page` builds it anew")
     return page[name][0].decode()
-
-
-def _hashes(texts: list[str]) -> str:
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
-    return " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def page_alone(session: DebugSession, page: dict[str, tuple[bytes, str]]) -> str:

@@ -1,4 +1,4 @@
-"""What the page's types are made of by `make page`: every answer, as JSON Schema."""
+"""What the page's types are made of by `make page`: every answer, and the charts of reports, as JSON Schema."""
 
 import json
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from ringhil.emulator.documents import Document
+from ringhil.emulator.pages.charts import Chart
 from ringhil.emulator.view import messages
 
 
@@ -17,9 +18,11 @@ class _Untitled(GenerateJsonSchema):
 
 
 def schema() -> dict[str, Any]:
-    """Of all answers."""
+    """Of all of them."""
     answers = [model for model in Document.__subclasses__() if model.__module__ == messages.__name__]
-    _, found = models_json_schema([(model, "serialization") for model in answers], schema_generator=_Untitled)
+    _, found = models_json_schema(
+        [*((model, "serialization") for model in answers), (Chart, "validation")], schema_generator=_Untitled
+    )
     return found
 
 
