@@ -110,7 +110,7 @@ $(PAGE)/node_modules/.made: $(VENV)/.page $(PAGE)/package.json $(PAGE)/package-l
 	@touch $@
 
 # The page has its types from those of its answers: a page that asks for others isn't built.
-$(PAGE)/src/messages.ts: $(PAGE)/node_modules/.made emulator/view/messages.py emulator/view/schema.py emulator/pages/charts.py
+$(PAGE)/src/messages.ts: $(PAGE)/node_modules/.made emulator/view/messages.py emulator/view/fleet.py emulator/view/schema.py emulator/pages/charts.py
 	$(BIN)/python -m ringhil.emulator.view.schema >$(PAGE)/messages.json
 	cd $(PAGE) && PATH="$(abspath $(BIN)):$$PATH" npm --loglevel=error run --silent messages
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import Library
@@ -160,8 +162,9 @@ def _hops(played: PlayedView, moments: list[int]) -> list[ViewHops]:
     return found
 
 
-def in_one(page: dict[str, tuple[bytes, str]], answers: Embedded) -> str:
-    """The page as one file. What is told stands in it as JSON, in which no markup can begin. Raises PageError."""
+def in_one(page: dict[str, tuple[bytes, str]], answers: BaseModel, name: str = ID) -> str:
+    """The page as one file. What is told stands in the element `name` as JSON, in which no markup can begin. Raises
+    PageError."""
     scripts, styles = list[str](), list[str]()
 
     def script(match: re.Match[str]) -> str:
@@ -179,9 +182,19 @@ def in_one(page: dict[str, tuple[bytes, str]], answers: Embedded) -> str:
         raise PageError(f"the page: found no </head> in {INDEX}; `make page` builds it anew")
     made = [_STYLE.sub(style, _SCRIPT.sub(script, part)) for part in (head, rest)]
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts, styles)}">'
-    data = f'<script type="application/json" id="{ID}">{as_data(json_of(answers))}</script>'
     begin, opened, inside = made[0].partition("<head>")
-    return f"{begin}{opened}{meta}{inside}{data}{body}{made[1]}"
+    return f"{begin}{opened}{meta}{inside}{_element(answers, name)}{body}{made[1]}"
+
+
+def with_answers(page: dict[str, tuple[bytes, str]], answers: BaseModel, name: str) -> dict[str, tuple[bytes, str]]:
+    """The same, as files that a server has."""
+    text, kind = page[INDEX]
+    head, body, rest = text.decode().partition("</head>")
+    return page | {INDEX: (f"{head}{_element(answers, name)}{body}{rest}".encode(), kind)}
+
+
+def _element(answers: BaseModel, name: str) -> str:
+    return f'<script type="application/json" id="{name}">{as_data(json_of(answers))}</script>'
 
 
 def _content(page: dict[str, tuple[bytes, str]], path: str) -> str:

@@ -7,7 +7,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from ringhil.emulator.documents import Document
 from ringhil.emulator.pages.charts import Chart
-from ringhil.emulator.view import messages
+from ringhil.emulator.view import fleet, messages
 
 
 class _Untitled(GenerateJsonSchema):
@@ -20,9 +20,9 @@ class _Untitled(GenerateJsonSchema):
 def schema() -> dict[str, Any]:
     """Of all of them."""
     answers = [model for model in Document.__subclasses__() if model.__module__ == messages.__name__]
-    _, found = models_json_schema(
-        [*((model, "serialization") for model in answers), (Chart, "validation")], schema_generator=_Untitled
-    )
+    held = [model for model in Document.__subclasses__() if model.__module__ == fleet.__name__]
+    models = [*((model, "serialization") for model in answers), *((model, "validation") for model in (Chart, *held))]
+    _, found = models_json_schema(models, schema_generator=_Untitled)
     return found
 
 

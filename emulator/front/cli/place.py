@@ -44,7 +44,7 @@ from ringhil.emulator.front.cli.options import (
     seed_option,
 )
 from ringhil.emulator.front.cli.place_fleet import FLEETS, RunPlayers, fleet_of
-from ringhil.emulator.front.cli.place_page import PlaceView, filled_view, page, run_view
+from ringhil.emulator.front.cli.place_page import PlaceView, about, filled_view, run_view
 from ringhil.emulator.front.cli.place_tables import (
     ByLoad,
     Played,
@@ -66,6 +66,9 @@ from ringhil.emulator.front.cli.place_tables import (
 from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, write_page
 from ringhil.emulator.scenario import ScenarioError, read_text
 from ringhil.emulator.server.hashes import hashes, scenario_hash
+from ringhil.emulator.view.alone import in_one
+from ringhil.emulator.view.files import built
+from ringhil.emulator.view.fleet import CLUSTER, ClusterAbout
 
 TABLE = "table"
 _MOST_SEED = (1 << 32) - 1
@@ -213,6 +216,7 @@ def command(
     check_apart(files, html=html)
     must_be_writable(html)
     with explained():
+        page = None if html is None else built()
         dask.check_options(cluster, jobs, ())
         policies = policies_named(names or (DEFAULT,))
         given = replace(load_cluster(files[0]), sleeps=not awake)
@@ -249,10 +253,9 @@ def command(
     if folder is not None:
         _write(folder, by_load(played, compared.curves), by_load(played, compared.placements))
     what = _what(given, chosen, fleet, passed_over, [*played])
-    if html is not None:
-        write_page(
-            html, _page(given, what, chosen, compared, [*place_expect.lines(expected), *place_windows.lines(beside)])
-        )
+    if html is not None and page is not None:
+        lines = [*place_expect.lines(expected), *place_windows.lines(beside)]
+        write_page(html, in_one(page, _about(given, what, chosen, compared, lines), CLUSTER))
     if as_json:
         found = document(given, compared.figures, played, fleet, compared.of_run)
         found |= {} if passed_over is None else {"passed_over": passed_over}
@@ -313,7 +316,10 @@ def _compared(cluster: GpuCluster, played: ByLoad, seed: int) -> _Compared:
     )
 
 
-def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared, expected: Sequence[str]) -> str:
+def _about(
+    cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared, expected: Sequence[str]
+) -> ClusterAbout:
+    """What the page is told."""
     load, first = next(iter(compared.played.items()))
     shown = [f"load {load:g}"] if len(compared.played) > 1 else []
     shown += [f"seed {seeds[0]}"] if len(seeds) > 1 else []
@@ -324,7 +330,7 @@ def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compa
     ]
     found = rows(compared.figures, compared.played)
     view = compared.view({name: runs[seeds[0]] for name, runs in first.items()})
-    return page(cluster, what, heads(compared.figures, compared.played), found, lines, view)
+    return about(cluster, what, heads(compared.figures, compared.played), found, lines, view)
 
 
 def _convert(kind: str, files: Sequence[Path], written: Path, as_json: bool) -> int:

@@ -1,10 +1,11 @@
 // A chart of a report: curves, and lanes with bars, over one axis. Zoom, cursor and axes are uPlot's.
+import { effect, type ReadonlySignal, type Signal } from "@preact/signals";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { colourOf, curveStyle, faint, forgetColours } from "./colours";
 import { barAt, drawLanes, laneHeight, nameWidth } from "./lanes";
 import { type Keys, legend } from "./legend";
-import type { Chart, Curve } from "./messages";
+import type { Bar, Chart, Curve } from "./messages";
 import { said, span, type Tick, ticks } from "./ticks";
 
 const FONT = "11px system-ui, sans-serif";
@@ -12,6 +13,8 @@ const HEIGHT = 220; // of curves alone
 const BELOW = 110; // of curves below lanes
 const GAP = 18; // between the two
 const AXIS = 40; // with its title
+const LOW = 76; // of curves above a scrubber
+const LEFT = 56; // of these, so that the scrubber stands below them
 const CLOSEST = 1e-7; // part of the whole that can be seen at least
 const UNITY = { title: "", quantity: "count", begin: 0, end: 1 } as const;
 
@@ -56,8 +59,22 @@ function aligned(chart: Chart, [begin, end]: [number, number]): uPlot.AlignedDat
   return uPlot.join([[[begin, end], [null, null]], ...tables]);
 }
 
+/** Time that plays: the moment that is shown, what of it is seen (null: all), and a way to another moment. */
+export interface Time {
+  readonly now: ReadonlySignal<number>;
+  readonly zoomed: Signal<[number, number] | null>;
+  go(at: number): void;
+}
+
+/** `low`: curves alone, without a title. `time`: x is its axis. `choose`: a bar was pressed. */
+export interface Options {
+  low?: boolean;
+  time?: Time;
+  choose?: (bar: Bar) => void;
+}
+
 /** Draws it in a box, which it fills; the answer takes it away. */
-export function plot(box: HTMLElement, chart: Chart): () => void {
+export function plot(box: HTMLElement, chart: Chart, { low, time, choose }: Options = {}): () => void {
   const [begin, end] = whole(chart);
   const curves = chart.curves ?? [];
   const lanes = chart.lanes ?? [];
@@ -70,7 +87,7 @@ export function plot(box: HTMLElement, chart: Chart): () => void {
   const top = Math.max(y.end ?? highest * 1.04, lowest + (highest > lowest ? 0 : 1));
   const curved = chart.y != null;
   const above = lanes.length * laneHeight(lanes.length) + (lanes.length && curved ? GAP : 0);
-  const below = curved ? (lanes.length ? BELOW : HEIGHT) : 0;
+  const below = curved ? (low ? LOW : lanes.length ? BELOW : HEIGHT) : 0;
 
   const picture = document.createElement("div");
   picture.className = "picture";
@@ -89,6 +106,7 @@ export function plot(box: HTMLElement, chart: Chart): () => void {
   all.className = "all";
   all.hidden = true;
   head.append(title, note, all);
+  head.hidden = low ?? false;
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.setAttribute("role", "status");
@@ -111,7 +129,7 @@ export function plot(box: HTMLElement, chart: Chart): () => void {
   const over = new uPlot(
     {
       width: Math.max(1, box.clientWidth),
-      height: above + below + AXIS + 16,
+      height: above + below + (low ? AXIS - 16 : AXIS) + 16,
       padding: [lanes.length ? 2 : 14, 28, 0, 0],
       legend: { show: false },
       cursor: {
@@ -133,13 +151,14 @@ export function plot(box: HTMLElement, chart: Chart): () => void {
       axes: [
         {
           stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, size: 4 }, font: FONT, size: 24, gap: 3,
-          label: chart.x.title, labelFont: FONT, labelSize: 16, labelGap: 0,
+          ...(low ? {} : { label: chart.x.title }), labelFont: FONT, labelSize: 16, labelGap: 0,
           splits: (plot, _, from, to) => (shownX = fitting(plot.bbox.width / devicePixelRatio, from, to)).map((tick) => tick.at),
           values: () => shownX.map((tick) => tick.text),
         },
         {
           stroke: text, grid: { show: curved, stroke: line, width: 1 }, ticks: { show: false }, font: FONT, gap: 5,
           size: (plot, values) => {
+            if (low) return LEFT;
             plot.ctx.save();
             plot.ctx.font = FONT;
             const widest = Math.max(0, ...(values ?? []).map((value) => plot.ctx.measureText(value ?? "").width));
@@ -165,7 +184,7 @@ export function plot(box: HTMLElement, chart: Chart): () => void {
       hooks: {
         draw: [(plot) => drawLanes(plot, chart, hidden), (plot) => drawBounds(plot, chart, above)],
         setCursor: [(plot) => point(plot)],
-        setScale: [(plot, key) => key === "x" && (all.hidden = plot.scales.x!.min! <= begin && plot.scales.x!.max! >= end)],
+        setScale: [(plot, key) => key === "x" && scaled(plot.scales.x!.min!, plot.scales.x!.max!)],
         setSeries: [(plot, place) => place !== null && keys.shows(place - 2, plot.series[place]!.show!)],
         ready: [(plot) => plot.over.addEventListener("click", () => follow(plot))],
       },
@@ -206,8 +225,28 @@ export function plot(box: HTMLElement, chart: Chart): () => void {
   }
 
   function follow(plot: uPlot): void {
-    const bar = barAt(plot, chart, hidden, plot.cursor.left ?? -1, plot.cursor.top ?? -1);
+    const { left = -1, top: height = -1 } = plot.cursor;
+    if (left < 0) return;
+    const bar = barAt(plot, chart, hidden, left, height);
     if (bar?.link) location.href = bar.link;
+    time?.go(plot.posToVal(left, "x"));
+    if (bar) choose?.(bar);
+  }
+
+  /** Other moments are shown. */
+  function scaled(from: number, to: number): void {
+    all.hidden = from <= begin && to >= end;
+    if (!time) return;
+    time.zoomed.value = all.hidden ? null : [from, to];
+    place();
+  }
+
+  /** The line at the moment that is shown. */
+  function place(): void {
+    const [from, to] = [over.scales.x!.min!, over.scales.x!.max!];
+    const part = (time!.now.peek() - from) / (to - from);
+    needle.style.left = `${100 * part}%`;
+    needle.hidden = !(part >= 0 && part <= 1);
   }
 
   /** Shows other moments, in all charts of the group. */
@@ -248,6 +287,20 @@ export function plot(box: HTMLElement, chart: Chart): () => void {
   };
   picture.onblur = () => over.setCursor({ left: -10, top: -10 });
 
+  const needle = document.createElement("div");
+  needle.className = "needle";
+  const stops = !time ? [] : [
+    effect(() => {
+      const [from, to] = time.zoomed.value ?? [begin, end];
+      if (over.scales.x!.min !== from || over.scales.x!.max !== to) over.setScale("x", { min: from, max: to });
+    }),
+    effect(() => {
+      time.now.value;
+      place();
+    }),
+  ];
+  if (time) over.over.append(needle);
+
   const recolour = () => {
     forgetColours();
     over.redraw(false);
@@ -262,6 +315,7 @@ export function plot(box: HTMLElement, chart: Chart): () => void {
   });
   watch.observe(box);
   return () => {
+    stops.forEach((stop) => stop());
     themes.disconnect();
     dark.removeEventListener("change", recolour);
     watch.disconnect();

@@ -71,3 +71,9 @@ function digits(quantity: Quantity, width: number): number {
   if (WHOLE.includes(quantity)) return 0;
   return width > 0 ? Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(width)))) : 3;
 }
+
+/** A value in the unit that fits the largest of its kind, with up to two digits. */
+export function precise(quantity: Quantity, value: number, most: number): string {
+  const [, size, name] = unit(quantity, 0, most);
+  return worded(value / size, name, 0, 2);
+}
