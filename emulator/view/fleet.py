@@ -68,10 +68,10 @@ class FleetFault(Document):
 
 
 class ClusterAbout(Document):
-    """A cluster, and its runs by several policies. `start`: the moment that is shown first; `end`: of the time line, seconds;
-    `sleeps`: whether servers without a task do; `filled`: the time line counts GPUs that were asked for, 1 are all,
-    and nothing ends. `servers`: as many as can be shown, of `all_servers`; `waits`: null where nobody waits.
-    `charts`: over the time line, a curve for each policy."""
+    """A cluster, and its runs by several policies. `start`: the moment that is shown first; `end`: of the time line,
+    seconds; `filled`: that counts GPUs that were asked for, 1 are all, and nothing ends. `sleeps`: whether servers
+    without a task do. `servers`: as many as can be shown, of `all_servers`; `waits`: null where nobody waits. `charts`:
+    over the time line, a curve for each policy."""
 
     title: str
     what: str
@@ -106,7 +106,8 @@ class LentGpu(Document):
 
 
 class LentLoan(Document):
-    """A loan, and what it has used; `ended_s` null: it goes on. `among`: GPUs that it could have had."""
+    """A loan, and what it has used; `ended_s` null: it goes on. `among`: GPUs that it could have had. `reason`: why it
+    went back; `error`: why a step of it doesn't end; both empty where nobody wrote it down."""
 
     loan: str
     node: str
@@ -120,6 +121,8 @@ class LentLoan(Document):
     busy_s: float | None
     memory: int | None
     launches: int
+    reason: str
+    error: str
 
 
 class LoansAbout(Document):

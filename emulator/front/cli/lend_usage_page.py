@@ -1,7 +1,7 @@
 """Usage of GPUs and loans, as the page that `view/page/src/loans.tsx` draws."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ringhil.emulator.front.cli.lend_usage import gpu_row, loan_row
@@ -22,6 +22,7 @@ _MOST_CURVES = 16
 
 def about(database: "LendingDatabase", *, followed: bool = False) -> LoansAbout:
     """All that the page is told. Raises LendingDatabaseError."""
+    from ringhil.emulator.lending.journal import latest_loans
     from ringhil.emulator.lending.usage import gpus_used, loans_used
 
     loans = loans_used(database)
@@ -29,6 +30,7 @@ def about(database: "LendingDatabase", *, followed: bool = False) -> LoansAbout:
     parts = gpus_used(database, STRETCHES)[0]
     drawn = dict(list(parts.items())[:_MOST_CURVES])
     latest, lent = loans[-_MOST_LOANS:], Counter(each.gpu for each in loans)
+    journal = {str(each.id): each for each in latest_loans(database, _MOST_LOANS)}
     said = []
     if len(latest) < len(loans):
         said.append(f"the latest {len(latest):,} of {len(loans):,} loans")
@@ -46,6 +48,7 @@ def about(database: "LendingDatabase", *, followed: bool = False) -> LoansAbout:
                 **loan_row(each)
                 | {name: _text(getattr(each, name)) for name in ("loan", "node", "kind", "gpu")}
                 | {"among": [*map(_text, each.among)]}
+                | {name: _text(getattr(journal.get(each.loan), name, "")) for name in ("reason", "error")}
             )
             for each in latest
         ],
@@ -59,7 +62,7 @@ def _text(text: str) -> str:
     return str(visible(text))
 
 
-def _charts(parts: "dict[str, Sequence[GpuUsage]]", begin: int, end: int) -> list[Chart]:
+def _charts(parts: "Mapping[str, Sequence[GpuUsage]]", begin: int, end: int) -> list[Chart]:
     x = Axis(title="time", quantity="seconds", begin=begin / _SECOND, end=max(begin + 1, end) / _SECOND)
 
     def chart(title: str, quantity: Quantity, value: "Callable[[GpuUsage], float | None]") -> Chart:

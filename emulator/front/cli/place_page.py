@@ -1,5 +1,5 @@
-"""Policies on one cluster, as the page that `view/page/src/cluster.tsx` draws: what each costs, curves of all, and the map of
-servers at any moment. No placement that is shown is left out of it."""
+"""Policies on one cluster, as the page that `view/page/src/cluster.tsx` draws: what each costs, curves of all, and the
+map of servers at any moment. It has every placement on the servers that it shows."""
 
 import math
 from collections import Counter
@@ -45,9 +45,10 @@ class Arrival:
 
 @dataclass(frozen=True)
 class PlaceView:
-    """What a page shows of the runs of all policies: `arrivals` of each by name, to `end`, seconds, or of a cluster that
-    is `filled` shares of its GPUs; `start`: the moment that is shown first; `sleeps`: whether servers without a task
-    do; `waits`: waiting times, seconds; `faults`: of GPUs and servers; `thinned`: how curves are, empty: they aren't."""
+    """What a page shows of the runs of all policies: `arrivals` of each by name, to `end`: seconds, or, of a cluster
+    that is `filled`, shares of its GPUs. `start`: the moment that is shown first; `sleeps`: whether servers without a
+    task do; `waits`: waiting times, seconds; `faults`: of GPUs and servers; `thinned`: how curves are, where they are.
+    """
 
     charts: Sequence[Chart]
     arrivals: Mapping[str, Sequence[Arrival]]
@@ -66,7 +67,9 @@ def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int 
 
     def chart(title: str, figure: str, quantity: Quantity) -> Chart:
         scale = _PER_CENT if quantity == "share" else 1.0
-        curves = {name: [(at.at, scale * float(getattr(at, figure))) for at in run.curve] for name, run in played.items()}
+        curves = {
+            name: [(at.at, scale * float(getattr(at, figure))) for at in run.curve] for name, run in played.items()
+        }
         return _chart(title, quantity, Axis(title="time", quantity="seconds", begin=0.0, end=end), curves, steps=True)
 
     charts = [
@@ -94,12 +97,14 @@ def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int 
 
 def filled_view(cluster: GpuCluster, done: Mapping[str, Saturated]) -> PlaceView:
     """Of clusters that are filled: over the share of all GPUs that was asked for."""
-    end = _PER_CENT * max(each.points[-1].percent for each in done.values())
+    arrivals = {name: list(_filled(cluster, each)) for name, each in done.items()}
+    last = max((each.came for came in arrivals.values() for each in came), default=0.0)
+    end = max(last, *(each.points[-1].percent / 100 for each in done.values()))
 
     def chart(title: str, figure: str, quantity: Quantity) -> Chart:
         scale = _PER_CENT if quantity == "share" else 1.0
         curves = {
-            name: [(_PER_CENT * at.percent, scale * float(getattr(at, figure))) for at in each.points]
+            name: [(at.percent / 100, scale * float(getattr(at, figure))) for at in each.points]
             for name, each in done.items()
         }
         return _chart(title, quantity, Axis(title="asked for", quantity="share", begin=0.0, end=end), curves)
@@ -111,7 +116,6 @@ def filled_view(cluster: GpuCluster, done: Mapping[str, Saturated]) -> PlaceView
     ]
     most = max(len(each.points) for each in done.values())
     thinned = f"one point in {math.ceil(most / BINS)}" if most > BINS else ""
-    arrivals = {name: list(_filled(cluster, each)) for name, each in done.items()}
     return PlaceView(charts, arrivals, end, end, True, False, {}, thinned=thinned)
 
 
@@ -182,9 +186,7 @@ def about(
 
 def _shown(cluster: GpuCluster, view: PlaceView) -> int:
     """Servers, as many as a page can show with what was on them."""
-    on = Counter(
-        placed.server for arrivals in view.arrivals.values() for each in arrivals for placed in each.where
-    )
+    on = Counter(placed.server for arrivals in view.arrivals.values() for each in arrivals for placed in each.where)
     gpus = accumulate(len(server.types) for server in cluster.servers)
     tasks = accumulate(on[place] for place in range(len(cluster.servers)))
     return sum(g <= _MOST_GPUS and t <= _MOST_PLACED for g, t in zip(gpus, tasks, strict=True))

@@ -154,7 +154,7 @@ function Task() {
   const { tasks } = about;
   const [came, began, ended] = [run.came[line]!, run.began[line]!, run.ended[line]!];
   const share = tasks.share[task]!;
-  const moments = (at: number | null) => at === null ? "–" : <button class="link" onClick={() => f.go(at)}>{c.unit(at)}</button>;
+  const moments = (at: number | null) => at === null ? "-" : <button class="link" onClick={() => f.go(at)}>{c.unit(at)}</button>;
   const seconds = (at: number) => `${f.digits(at)} s`;
   return (
     <>

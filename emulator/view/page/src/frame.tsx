@@ -74,7 +74,7 @@ export function Happened({ unit }: { unit: (at: number) => string }) {
       element.scrollTop = ((chosen - fit / 2) / Math.max(1, all.length - fit)) * (tall - element.clientHeight);
     } else if (chosen * HEIGHT < element.scrollTop) element.scrollTop = Math.max(0, (chosen - 3) * HEIGHT);
     else if ((chosen + 2) * HEIGHT > element.scrollTop + element.clientHeight) element.scrollTop = (chosen - fit + 5) * HEIGHT;
-  }, [chosen, all]);
+  }, [chosen, all, view.height]);
 
   const offset = tall < TALLEST ? first * HEIGHT : view.top;
   const lines = all.slice(first, first + shown);

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import * as f from "./fleet";
 import { latest } from "./latest";
-import type { Chart, LentGpu, LentLoan, LoansAbout } from "./messages";
+import type { Chart, ErrorAnswer, LentGpu, LentLoan, LoansAbout } from "./messages";
 
 const AGAIN = 2_000; // ms between two questions for what is new
 const KINDS = ["accent", "result", "election", "report", "work", "acknowledgement", "warn"] as const;
@@ -85,12 +85,14 @@ export const lanes = computed(() => {
 });
 
 function happenings(of: LoansAbout): f.Happening[] {
+  const [, end] = span(of);
   const found = of.loans.flatMap((each): f.Happening[] => {
     const choose = () => chooseLoan(each);
     const one = { name: each.node, choose };
     const began = { ...one, at: each.began_s, sign: "▶", kind: "lent", text: `${each.gpu}, ${each.kind}, loan ${each.loan}` };
-    const over = { ...one, sign: "■", kind: "back", text: `${each.gpu}, loan ${each.loan}` };
-    return each.ended_s === null ? [began] : [began, { ...over, at: each.ended_s }];
+    const over = { ...one, sign: "■", kind: "back", text: `${each.gpu}, loan ${each.loan}${each.reason && `: ${each.reason}`}` };
+    const failed = each.error ? [{ ...one, at: each.ended_s ?? end, sign: "✕", kind: "fails", text: `${each.gpu}, loan ${each.loan}: ${each.error}`, bad: true }] : [];
+    return each.ended_s === null ? [began, ...failed] : [began, { ...over, at: each.ended_s }, ...failed];
   });
   return found.sort((one, other) => one.at - other.at || (one.kind === "back" ? -1 : 1));
 }
@@ -111,17 +113,20 @@ export function open(of: LoansAbout): void {
   take(of);
   f.runTime();
   if (!of.followed) return;
+  let said = "";
   const ask = latest(
     async () => {
       const answer = await fetch("api/loans", { headers: { accept: "application/json" } }).catch(() => null);
       if (!answer) throw new Error("The server of this page has ended: start ringhil view again.");
-      const found = (await answer.json()) as LoansAbout & { error?: string };
-      if (!answer.ok) throw new Error(found.error ?? `${answer.status}`);
-      return found;
+      const text = await answer.text();
+      if (!answer.ok) throw new Error((JSON.parse(text) as ErrorAnswer).error);
+      return text;
     },
-    (found: LoansAbout) => {
+    (text) => {
       notice.value = "";
-      if (!f.playing.peek()) take(found);
+      if (text === said || f.playing.peek()) return;
+      said = text;
+      take(JSON.parse(text) as LoansAbout);
     },
     (error) => (notice.value = error.message),
   );

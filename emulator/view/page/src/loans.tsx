@@ -15,12 +15,12 @@ const OWN: readonly Key[] = [
 
 /** Seconds as people read them; null: nobody measured it. */
 function seconds(value: number | null): string {
-  if (value === null) return "–";
+  if (value === null) return "-";
   return value >= 1 || !value ? `${f.fixed(value)} s` : `${f.fixed(1000 * value)} ms`;
 }
 
-const joules = (value: number | null) => value === null ? "–" : value < 10_000 ? `${f.fixed(value)} J` : `${f.fixed(value / 1000)} kJ`;
-const mebibytes = (value: number | null) => (value === null ? "–" : `${f.fixed(value / 2 ** 20, 0)} MiB`);
+const joules = (value: number | null) => value === null ? "-" : value < 10_000 ? `${f.fixed(value)} J` : `${f.fixed(value / 1000)} kJ`;
+const mebibytes = (value: number | null) => (value === null ? "-" : `${f.fixed(value / 2 ** 20, 0)} MiB`);
 const unit = (at: number) => precise("seconds", at, f.end.value);
 const count = (value: number) => f.fixed(value, 0);
 
@@ -145,10 +145,12 @@ function Loan() {
         ["kind", loan.kind],
         ["size", count(loan.size)],
         ["GPU", <button class="link" onClick={() => l.chooseGpu(loan.gpu)}>{loan.gpu}</button>],
-        ["could have had", loan.among.join(", ") || "–"],
+        ["could have had", loan.among.join(", ") || "-"],
         ["began", moment(loan.began_s)],
         ["ended", moment(loan.ended_s)],
         ["lent for", loan.ended_s === null ? null : seconds(loan.ended_s - loan.began_s)],
+        ["why it went back", loan.reason || null],
+        ["fails", loan.error || null],
         ...usedFields(loan),
       ]} />
     </>
@@ -169,8 +171,8 @@ function Gpu() {
             return (
               <tr key={name} class={name === l.gpu.value ? "chosen" : ""}>
                 <th scope="row"><button class="link" onClick={() => l.chooseGpu(name)}>{name}</button></th>
-                <td>{loan?.node ?? "–"}</td>
-                <td>{loan ? <button class="link" onClick={() => l.chooseLoan(loan)}>{loan.loan}</button> : "–"}</td>
+                <td>{loan?.node ?? "-"}</td>
+                <td>{loan ? <button class="link" onClick={() => l.chooseLoan(loan)}>{loan.loan}</button> : "-"}</td>
               </tr>
             );
           })}
