@@ -63,5 +63,5 @@ def test_memory_is_what_was_held_below_all_that_there_is(both: tuple[Chart, Char
     (memory,) = whole.curves
     (bound,) = whole.bounds
     assert bound.at == 40 << 21
-    points = [(x, y) for x, y in zip(memory.xs, memory.ys, strict=True)]
+    points = list(zip(memory.xs, memory.ys, strict=True))
     assert points == [(0, 0), *((round(cycle * S, 9), pages << 21) for cycle, pages in HELD)]
