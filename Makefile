@@ -54,7 +54,7 @@ vscode:
 lint: $(VENV)/.test
 	$(BIN)/pytest -q tests/test_style.py tests/rtl/test_lint.py
 
-coverage: $(VENV)/.test
+coverage: $(VENV)/.test page
 	$(BIN)/python -m benchmarks.coverage
 
 prove: $(VENV)/.test

@@ -89,17 +89,6 @@ class Chart(_Part):
     lanes: tuple[Lane, ...] = ()
     group: str | None = None
 
-    @property
-    def said(self) -> str:
-        """For those who don't see it."""
-        parts = [
-            ("lanes", [lane.name for lane in self.lanes]),
-            ("bars", [kind.name for kind in self.kinds]),
-            ("curves", [curve.name for curve in self.curves]),
-            ("lines", [bound.name for bound in self.bounds]),
-        ]
-        return ". ".join([self.title, *(f"{what}: {', '.join(names)}" for what, names in parts if names)])
-
 
 def json_of(charts: Sequence[Chart]) -> str:
     """A list of them; what is as by default is left out."""

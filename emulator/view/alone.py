@@ -5,7 +5,7 @@ around faults and the end: so many at most, so that no file is larger than a few
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -49,8 +49,9 @@ _HREF = re.compile(r'\bhref="([^"]+)"')
 ID = "ringhil"  # of the element with the answers
 
 
-def embedded(session: DebugSession) -> Embedded:
-    """What such a page is told of a recording. Raises RecordingError."""
+def embedded(session: DebugSession, around: Sequence[int] = ()) -> Embedded:
+    """What such a page is told of a recording; `around`: rows of moments that it has before others. Raises
+    RecordingError."""
     recording, played = session.recording, PlayedView(session)
     wires = Wires(session.scenario.server)
     unplayable, failures = played.begin()
@@ -59,7 +60,8 @@ def embedded(session: DebugSession) -> Embedded:
         pass
     about = reading.about(recording, session.scenario, wires, source="recording", live=False, failures=failures)
     marks = time.marks(recording, _BUCKETS, failures)
-    moments = _moments(failures, [bucket.row for bucket in marks.buckets if "x" in bucket.signs], about.rows)
+    faults = [bucket.row for bucket in marks.buckets if "x" in bucket.signs]
+    moments = _moments(failures, faults, about.rows, around)
     windows = _windows(about.rows, moments)
     rows = [reading.whole_row(recording, item) for one in windows for item in recording.all(one.first, one.last)]
     passes, hops = list[ViewPasses](), list[ViewHops]()
@@ -95,10 +97,10 @@ def _wanted(rows: list[ViewRow], last: int) -> Callable[[int], bool]:
     return wanted
 
 
-def _moments(failures: list[FailureAbout], faults: list[int | None], last: int) -> list[int]:
+def _moments(failures: list[FailureAbout], faults: list[int | None], last: int, around: Sequence[int]) -> list[int]:
     """The rows around which something is kept, the most telling first."""
     failed = [each.row for each in failures if each.row is not None]
-    others = failed or [row for row in faults if row is not None]
+    others = [*failed[:1], *around, *failed[1:]] or [row for row in faults if row is not None]
     return list(dict.fromkeys([*others[: _MOMENTS - 1], last])) if last else []
 
 

@@ -41,7 +41,7 @@ from ringhil.emulator.front.cli.options import (
     rtl_options,
     shard_option,
 )
-from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, refuse_in_junit
+from ringhil.emulator.front.cli.written import Output, check_apart, refuse_in_junit, report_must_be_possible
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.loop.retold import retold
@@ -334,7 +334,7 @@ def _failing(
 
 def _writable(report: Path | None, out: Path | None) -> None:
     """Said before hours are spent on what they are to show."""
-    must_be_writable(report)
+    report_must_be_possible(report)
     if out is not None and out.exists() and not out.is_dir():
         raise ExploreError(f"{out}: cannot be written: it is no folder; name one for failing cases")
 

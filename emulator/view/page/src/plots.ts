@@ -93,8 +93,7 @@ export function plot(box: HTMLElement, chart: Chart, { low, time, choose }: Opti
   picture.className = "picture";
   picture.tabIndex = 0;
   picture.setAttribute("role", "img");
-  picture.setAttribute("aria-label", box.getAttribute("aria-label") ?? chart.title);
-  box.removeAttribute("aria-label");
+  picture.setAttribute("aria-label", inWords(chart));
   const head = document.createElement("figcaption");
   const title = document.createElement("b");
   title.textContent = chart.title;
@@ -142,8 +141,8 @@ export function plot(box: HTMLElement, chart: Chart, { low, time, choose }: Opti
         x: {
           time: false,
           range: (_, from, to) => {
-            const least = (end - begin) * CLOSEST;
-            return to - from >= least ? [from, to] : [(from + to - least) / 2, (from + to + least) / 2];
+            const [first, last, least] = [Math.max(begin, from), Math.min(end, to), (end - begin) * CLOSEST];
+            return last - first >= least ? [first, last] : [(first + last - least) / 2, (first + last + least) / 2];
           },
         },
         y: { range: () => [lowest, below ? lowest + ((top - lowest) * (above + below)) / below : top] },
@@ -175,7 +174,7 @@ export function plot(box: HTMLElement, chart: Chart, { low, time, choose }: Opti
         ...curves.map((curve, place): uPlot.Series => {
           const { colour, dash } = curveStyle(place);
           return {
-            label: curve.name, stroke: () => colourOf(colour), width: 1.75, dash, points: { show: curve.xs.length === 1 },
+            label: curve.name, stroke: () => colourOf(colour), width: 1.75, dash, points: { show: curve.xs.length === 1 && !curve.steps },
             ...(curve.area ? { fill: () => faint(colour) } : {}),
             ...(curve.steps ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
           };
@@ -322,6 +321,15 @@ export function plot(box: HTMLElement, chart: Chart, { low, time, choose }: Opti
     over.destroy();
     box.replaceChildren();
   };
+}
+
+/** For those who don't see it. */
+function inWords(chart: Chart): string {
+  const parts: [string, readonly { name: string }[] | undefined][] = [
+    ["lanes", chart.lanes], ["bars", chart.kinds], ["curves", chart.curves], ["lines", chart.bounds],
+  ];
+  const named = parts.flatMap(([what, of]) => (of?.length ? [`${what}: ${of.map((each) => each.name).join(", ")}`] : []));
+  return [`${chart.title}, by ${chart.x.title}`, ...named].join(". ");
 }
 
 function same(one: string | null, other: string | null): boolean {
