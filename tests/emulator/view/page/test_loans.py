@@ -14,7 +14,7 @@ from tests.emulator.lending.histories import SECOND, made_history
 from ringhil.emulator.lending.database import open_database
 from ringhil.emulator.lending.journal import LoanJournal
 from ringhil.emulator.lending.loan import GpuLoan, LoanStep
-from ringhil.emulator.lending.usage import LoanUsage, MeterReading, UsageLog
+from ringhil.emulator.lending.usage import LOANS, LoanUsage, MeterReading, UsageLog
 
 from .conftest import viewed
 from .test_page import AXE, SCHEMES, WIDER
@@ -45,6 +45,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
             loan = LoanUsage(HOSTILE, "i-0000002e", "=1+1", 3.0, "b.0", ("b.0",), 1700 * SECOND)
             log.lent(loan, {"b.0": MeterReading(memory=1 << 20)})
             log.note(1720 * SECOND, {"b.0": MeterReading(memory=5 << 20, launches=7)})
+        with database.begin() as connection:  # as somebody else may write it
+            connection.execute(LOANS.update().where(LOANS.c.gpu == "b.0").values(kind=HOSTILE))
     page = folder / "usage.html"
     done = ringhil("lend", "usage", "--database", url, "--html", page, "--json")
     assert done.returncode == 0, done.stderr
@@ -94,7 +96,7 @@ def test_figures_are_those_of_the_command(opened: Opened, shown: Shown) -> None:
     found = ringhil("lend", "usage", "--database", shown.database).stdout
     loans = {row[0]: row for row in table("Loans")}
     assert [*loans] == [seen(each["loan"]) for each in reversed(shown.told["loans"])]
-    assert loans[SEEN][1:5] == ["i-0000002e", "=1+1", "3", "b.0"]
+    assert loans[SEEN][1:5] == ["i-0000002e", SEEN, "3", "b.0"]
     assert loans[SEEN][6:] == ["-", "-", "-", "5 MiB", "7"]
     for row in [*table("GPUs"), *(loans[f"{n}"] for n in range(20, 30))]:
         assert " ".join(row).split() in [line.split() for line in found.splitlines()]
@@ -145,7 +147,7 @@ def test_axe_finds_nothing(opened: Opened, shown: Shown, width: int, scheme: str
 
 def test_names_are_texts(opened: Opened, shown: Shown) -> None:
     page = opened(shown.page)
-    expect(page.get_by_role("option").filter(has_text=SEEN)).to_be_visible()
+    expect(page.get_by_role("option").filter(has_text=f"{SEEN}, loan {SEEN}")).to_be_visible()
     assert page.locator("[onclick], i").count() == 0
     assert "\u202e" not in page.content()
 
