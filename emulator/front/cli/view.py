@@ -72,7 +72,7 @@ def command(
         if view_fleet.is_fleet(shown):
             if at is not None or firmware or rtl is not None:
                 raise click.UsageError("--at, --firmware and --rtl are for a run of a server")
-            view_fleet.show(shown, policies, view_fleet.Way(html, where, no_open, as_json))
+            view_fleet.show(shown, policies, view_fleet.ViewOptions(html, where, no_open, as_json))
             return 0
         if policies:
             raise click.UsageError("--policy is for a cluster's file")

@@ -22,7 +22,7 @@ Page = dict[str, tuple[bytes, str]]
 
 
 @dataclass(frozen=True)
-class Way:
+class ViewOptions:
     """How the page is shown: as a file, or at an address."""
 
     html: Path | None
@@ -36,22 +36,22 @@ def is_fleet(shown: str) -> bool:
     return _DATABASE.match(shown) is not None or is_cluster(Path(shown))
 
 
-def show(shown: str, policies: Sequence[str], way: Way) -> None:
+def show(shown: str, policies: Sequence[str], options: ViewOptions) -> None:
     """Until SIGINT or SIGTERM; as a file: until that is written. Raises RinghilError and UsageError."""
     page = built()
-    must_be_writable(way.html)
+    must_be_writable(options.html)
     with ExitStack() as stack:
         if _DATABASE.match(shown):
             if policies:
                 raise click.UsageError("--policy is for a cluster's file; found a database")
-            read = _loans(shown, stack, followed=way.html is None)
-            _shown(page, read(), LOANS, way, read)
+            read = _loans(shown, stack, followed=options.html is None)
+            _shown(page, read(), LOANS, options, read)
         else:
             from ringhil.emulator.cluster.policies import DEFAULT
             from ringhil.emulator.front.cli.place_runs import about_file
 
-            check_apart([Path(shown)], html=way.html)
-            _shown(page, about_file(Path(shown), policies or (DEFAULT,)), CLUSTER, way)
+            check_apart([Path(shown)], html=options.html)
+            _shown(page, about_file(Path(shown), policies or (DEFAULT,)), CLUSTER, options)
 
 
 def _loans(url: str, stack: ExitStack, *, followed: bool) -> Callable[[], LoansAbout]:
@@ -63,29 +63,33 @@ def _loans(url: str, stack: ExitStack, *, followed: bool) -> Callable[[], LoansA
 
 
 def _shown(
-    page: Page, about: ClusterAbout | LoansAbout, name: str, way: Way, loans: Callable[[], LoansAbout] | None = None
+    page: Page,
+    about: ClusterAbout | LoansAbout,
+    name: str,
+    options: ViewOptions,
+    loans: Callable[[], LoansAbout] | None = None,
 ) -> None:
     from ringhil.emulator.view.alone import in_one, with_answers
 
-    if way.html is not None:
-        write_page(way.html, in_one(page, about, name))
-        if way.as_json:
-            click.echo(json.dumps({"html": str(way.html)}))
+    if options.html is not None:
+        write_page(options.html, in_one(page, about, name))
+        if options.as_json:
+            click.echo(json.dumps({"html": str(options.html)}))
         return
     from ringhil.emulator.lending.tokens import new_token
     from ringhil.emulator.view.fleet_web import application
     from ringhil.emulator.view.gate import Gate
     from ringhil.emulator.web_server import WebServer
 
-    web = WebServer(way.where)
+    web = WebServer(options.where)
     try:
         token = None if web.loopback else new_token()
         gate = Gate(application(with_answers(page, about, name), loans), web.host, web.port, token)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: web.end())
         url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"
-        click.echo(json.dumps({"ready": True, "url": url}) if way.as_json else url)
-        if not (way.no_open or way.as_json or webbrowser.open(url)):
+        click.echo(json.dumps({"ready": True, "url": url}) if options.as_json else url)
+        if not (options.no_open or options.as_json or webbrowser.open(url)):
             raise RinghilError("found no browser; open the address above in one, with --no-open")
         web.answer(gate)
     finally:

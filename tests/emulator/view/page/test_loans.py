@@ -111,6 +111,7 @@ def test_a_loan_is_chosen_in_the_list_and_in_its_lane(opened: Opened, shown: Sho
     page.keyboard.press("ArrowRight")
     expect(title).to_have_text("Loan 0")
     page.get_by_label("Lanes of").select_option("guests")
+    expect(page.get_by_text("GPUs of each guest")).to_be_visible()
     box = page.locator(".plots .u-over").bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] - 4, box["y"] + 36)  # the second guest, at the end
