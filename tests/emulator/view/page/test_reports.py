@@ -302,9 +302,9 @@ def test_colours_are_those_of_the_page(report: Callable[..., Page]) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("share", "s.yaml", "--html", "r.html"),
-        ("switch", "w.yaml", "--html", "r.html"),
-        ("explore", "lying.yaml", "--report", "r.html"),
+        ("share", "none.yaml", "--html", "r.html"),
+        ("switch", "none.yaml", "--html", "r.html"),
+        ("explore", "none.yaml", "--report", "r.html"),
         ("explore", "merge", "all.sqlite", "none.sqlite", "--report", "r.html"),
         ("rtl", "coverage", "none.json", "-o", "r.html"),
     ],
@@ -312,7 +312,7 @@ def test_colours_are_those_of_the_page(report: Callable[..., Page]) -> None:
 def test_without_what_the_page_is_built_of_no_work_is_begun(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
-    """The last two would find that their input isn't there."""
+    """Not even their input is looked at, which isn't there."""
     monkeypatch.setattr(one_file, "BUILT", folder / "none")
     one_file.report_parts.cache_clear()
     monkeypatch.chdir(folder)
