@@ -231,9 +231,9 @@ def command(**options: Any) -> int:
                 "--record: a board would have to play the failing run once more; `run --record` records it"
             )
         jobs, firmware = jobs_for(chosen, options["jobs"]), retold(chosen)
+        _writable(options["report"], options["out"])
         scenario = load(options["server"])
         plan = _plan(scenario, options)
-        _writable(options["report"], options["out"])
         check_apart((options["server"], options["store"]), report=options["report"], junit=options["junit"])
         expected = known_of(options["known"], options["today"])
         check_apart((options["known"],), report=options["report"], junit=options["junit"])

@@ -12,6 +12,7 @@ for (const box of document.querySelectorAll<HTMLElement>("[data-chart]")) {
   if (folded) folded.addEventListener("toggle", draw, { once: true }); // a closed one has no size
   else draw();
 }
+document.getElementById("unscripted")?.remove();
 const button = document.getElementById("theme")!;
 button.hidden = false;
 theme.subscribe((chosen) => (button.textContent = { system: "auto", light: "light", dark: "dark" }[chosen]));
