@@ -54,7 +54,7 @@ vscode:
 lint: $(VENV)/.test
 	$(BIN)/pytest -q tests/test_style.py tests/rtl/test_lint.py
 
-coverage: $(VENV)/.test
+coverage: $(VENV)/.test page
 	$(BIN)/python -m benchmarks.coverage
 
 prove: $(VENV)/.test
@@ -110,7 +110,7 @@ $(PAGE)/node_modules/.made: $(VENV)/.page $(PAGE)/package.json $(PAGE)/package-l
 	@touch $@
 
 # The page has its types from those of its answers: a page that asks for others isn't built.
-$(PAGE)/src/messages.ts: $(PAGE)/node_modules/.made emulator/view/messages.py emulator/view/schema.py
+$(PAGE)/src/messages.ts: $(PAGE)/node_modules/.made emulator/view/messages.py emulator/view/fleet.py emulator/view/schema.py emulator/pages/charts.py
 	$(BIN)/python -m ringhil.emulator.view.schema >$(PAGE)/messages.json
 	cd $(PAGE) && PATH="$(abspath $(BIN)):$$PATH" npm --loglevel=error run --silent messages
 

@@ -15,6 +15,7 @@ from ringhil.emulator.coverage import waivers
 from ringhil.emulator.coverage.result import share
 from ringhil.emulator.engine.library import RTL, rtl_files
 from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.pages.one_file import report_parts
 from ringhil.emulator.testbench.build import build_bench
 from ringhil.emulator.testbench.runner import run_bench
 
@@ -32,6 +33,7 @@ BENCHES: tuple[tuple[str, str, dict[str, int]], ...] = (
 @click.option("--effort", type=click.IntRange(1, 100), default=2, show_default=True)
 def main(out: Path, effort: int) -> None:
     """Run everything with counters on, and write the report."""
+    report_parts()
     out.parent.mkdir(parents=True, exist_ok=True)
     with terminal.working("coverage") as progress, tempfile.TemporaryDirectory(prefix="ringhil-coverage-") as scratch:
         folder = Path(scratch)

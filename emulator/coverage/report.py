@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ringhil.emulator.coverage import verilator_dat, waivers
 from ringhil.emulator.coverage.errors import CoverageError
@@ -11,6 +12,7 @@ from ringhil.emulator.coverage.result import MAX_ROWS, CoverageReport, share
 from ringhil.emulator.documents import shown
 from ringhil.emulator.files import reason_of, write_whole
 from ringhil.emulator.pages import render
+from ringhil.emulator.pages.one_file import report as report_text
 
 FORMATS = (".html", ".md")
 # For Markdown, which has no colours: states of lines, and cells of a cross without a count.
@@ -41,12 +43,13 @@ def gather(files: Sequence[Path], rtl: Path, waived: Path | None) -> CoverageRep
 
 
 def text(report: CoverageReport, suffix: str) -> str:
-    """The text in a format of FORMATS."""
-    return render(f"coverage{suffix}.j2", report=report, share=share, most=MAX_ROWS, marks=_MARKS)
+    """The text in a format of FORMATS. Raises PageError."""
+    given: dict[str, Any] = {"report": report, "share": share, "most": MAX_ROWS, "marks": _MARKS}
+    return report_text("coverage.html.j2", **given) if suffix == ".html" else render(f"coverage{suffix}.j2", **given)
 
 
 def write(report: CoverageReport, path: Path) -> None:
-    """Write *.html or *.md; the file appears whole or not at all. Raises CoverageError."""
+    """Write *.html or *.md; the file appears whole or not at all. Raises CoverageError and PageError."""
     if path.suffix not in FORMATS:
         raise CoverageError(f"{path}: found {shown(path.suffix)}; allowed are {' and '.join(FORMATS)}")
     try:

@@ -144,11 +144,7 @@ class LoanJournal:
 
     def latest(self, most: int, node: str = "") -> list[GpuLoan]:
         """The latest loans, the newest first; `node`: only its own."""
-        wanted = _LOANS.select().order_by(_LOANS.c.id.desc()).limit(most)
-        if node:
-            wanted = wanted.where(_LOANS.c.node == node)
-        with self._database.read() as connection:
-            return [_loan(row) for row in connection.execute(wanted)]
+        return latest_loans(self._database, most, node)
 
     def used(self) -> dict[str, tuple[int, int, float]]:
         """Of loans that are over, by their first GPU: how many, cycles, joules."""
@@ -169,6 +165,15 @@ class LoanJournal:
         values = {"writer": self._writer} if cycle is None else {"cycle": cycle}
         if not connection.execute(mine.values(values)).rowcount:
             raise LendingDatabaseError(f"{self._database.name}: another server lends GPUs by this database now")
+
+
+def latest_loans(database: LendingDatabase, most: int, node: str = "") -> list[GpuLoan]:
+    """The same for those who write nothing. Raises LendingDatabaseError."""
+    wanted = _LOANS.select().order_by(_LOANS.c.id.desc()).limit(most)
+    if node:
+        wanted = wanted.where(_LOANS.c.node == node)
+    with database.read() as connection:
+        return [_loan(row) for row in connection.execute(wanted)]
 
 
 def _row(loan: GpuLoan) -> dict[str, Any]:

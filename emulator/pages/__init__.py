@@ -1,13 +1,12 @@
-"""Reports as text: one environment, one set of templates, one style.
+"""Reports as text: one environment, one set of templates; pages of HTML have the style and script of `make page`.
 
 `templates/` holds what a report says and how it looks; whoever measured passes plain data. Files:
 
 | file | is |
 |---|---|
-| `*.html.j2` | pages of HTML, each alone in its file; every text is escaped |
+| `*.html.j2` | pages of HTML, each alone in its file (`one_file.report`); every text is escaped |
 | `*.md.j2` | Markdown; texts go through the filters `cell` and `code` |
 | `*.py.j2` | Python for pytest |
-| `style.css` | the style of all pages |
 
 The room is low, and imports nothing of ours: campaigns and coverage both write reports, and neither may import the
 command line.

@@ -4,17 +4,18 @@ Of a recording of up to `MOST_ROWS` rows it has all of them, of others those aro
 around faults and the end: so many at most, so that no file is larger than a few megabytes.
 """
 
-import base64
-import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import write_whole
+from ringhil.emulator.pages.one_file import as_data, as_script, as_style, policy
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.view import reading
@@ -48,8 +49,9 @@ _HREF = re.compile(r'\bhref="([^"]+)"')
 ID = "ringhil"  # of the element with the answers
 
 
-def embedded(session: DebugSession) -> Embedded:
-    """What such a page is told of a recording. Raises RecordingError."""
+def embedded(session: DebugSession, around: Sequence[int] = ()) -> Embedded:
+    """What such a page is told of a recording; `around`: rows of moments that it has before others. Raises
+    RecordingError."""
     recording, played = session.recording, PlayedView(session)
     wires = Wires(session.scenario.server)
     unplayable, failures = played.begin()
@@ -58,7 +60,8 @@ def embedded(session: DebugSession) -> Embedded:
         pass
     about = reading.about(recording, session.scenario, wires, source="recording", live=False, failures=failures)
     marks = time.marks(recording, _BUCKETS, failures)
-    moments = _moments(failures, [bucket.row for bucket in marks.buckets if "x" in bucket.signs], about.rows)
+    faults = [bucket.row for bucket in marks.buckets if "x" in bucket.signs]
+    moments = _moments(failures, faults, about.rows, around)
     windows = _windows(about.rows, moments)
     rows = [reading.whole_row(recording, item) for one in windows for item in recording.all(one.first, one.last)]
     passes, hops = list[ViewPasses](), list[ViewHops]()
@@ -94,10 +97,10 @@ def _wanted(rows: list[ViewRow], last: int) -> Callable[[int], bool]:
     return wanted
 
 
-def _moments(failures: list[FailureAbout], faults: list[int | None], last: int) -> list[int]:
+def _moments(failures: list[FailureAbout], faults: list[int | None], last: int, around: Sequence[int]) -> list[int]:
     """The rows around which something is kept, the most telling first."""
     failed = [each.row for each in failures if each.row is not None]
-    others = failed or [row for row in faults if row is not None]
+    others = [*failed[:1], *around, *failed[1:]] or [row for row in faults if row is not None]
     return list(dict.fromkeys([*others[: _MOMENTS - 1], last])) if last else []
 
 
@@ -161,17 +164,18 @@ def _hops(played: PlayedView, moments: list[int]) -> list[ViewHops]:
     return found
 
 
-def in_one(page: dict[str, tuple[bytes, str]], answers: Embedded) -> str:
-    """The page as one file. What is told stands in it as JSON, in which no markup can begin. Raises PageError."""
+def in_one(page: dict[str, tuple[bytes, str]], answers: BaseModel, name: str = ID) -> str:
+    """The page as one file. What is told stands in the element `name` as JSON, in which no markup can begin. Raises
+    PageError."""
     scripts, styles = list[str](), list[str]()
 
     def script(match: re.Match[str]) -> str:
-        scripts.append(_content(page, match[1]).replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+        scripts.append(as_script(_content(page, match[1])))
         return f'<script type="module">{scripts[-1]}</script>'
 
     def style(match: re.Match[str]) -> str:
         href = _HREF.search(match[0])
-        styles.append(_content(page, href[1] if href else "").replace("</style", "<\\/style"))
+        styles.append(as_style(_content(page, href[1] if href else "")))
         return f"<style>{styles[-1]}</style>"
 
     text = _LINK.sub("", page[INDEX][0].decode())
@@ -179,14 +183,20 @@ def in_one(page: dict[str, tuple[bytes, str]], answers: Embedded) -> str:
     if not body:
         raise PageError(f"the page: found no </head> in {INDEX}; `make page` builds it anew")
     made = [_STYLE.sub(style, _SCRIPT.sub(script, part)) for part in (head, rest)]
-    policy = (
-        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    data = f'<script type="application/json" id="{ID}">{_escaped(json_of(answers))}</script>'
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts, styles)}">'
     begin, opened, inside = made[0].partition("<head>")
-    return f"{begin}{opened}{meta}{inside}{data}{body}{made[1]}"
+    return f"{begin}{opened}{meta}{inside}{_element(answers, name)}{body}{made[1]}"
+
+
+def with_answers(page: dict[str, tuple[bytes, str]], answers: BaseModel, name: str) -> dict[str, tuple[bytes, str]]:
+    """The same, as files that a server has."""
+    text, kind = page[INDEX]
+    head, body, rest = text.decode().partition("</head>")
+    return page | {INDEX: (f"{head}{_element(answers, name)}{body}{rest}".encode(), kind)}
+
+
+def _element(answers: BaseModel, name: str) -> str:
+    return f'<script type="application/json" id="{name}">{as_data(json_of(answers))}</script>'
 
 
 def _content(page: dict[str, tuple[bytes, str]], path: str) -> str:
@@ -194,15 +204,6 @@ def _content(page: dict[str, tuple[bytes, str]], path: str) -> str:
     if name not in page:
         raise PageError(f"the page: {INDEX} names {name[:80]!r}, which isn't there; `make page` builds it anew")
     return page[name][0].decode()
-
-
-def _hashes(texts: list[str]) -> str:
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
-    return " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def page_alone(session: DebugSession, page: dict[str, tuple[bytes, str]]) -> str:

@@ -3,7 +3,9 @@
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.pages.one_file import PageError
+
+__all__ = ["INDEX", "PageError", "built"]
 
 INDEX = "index.html"
 _KINDS = {
@@ -16,10 +18,6 @@ _KINDS = {
     "json": "application/json",
 }
 _MOST = 8 << 20  # bytes of all of them
-
-
-class PageError(RinghilError):
-    """The page isn't there, or isn't one."""
 
 
 def built() -> dict[str, tuple[bytes, str]]:

@@ -27,7 +27,8 @@ _NAME = 60  # characters of a file's name
 @dataclass(frozen=True)
 class Failing:
     """A failing case; `file` and `command` replay it. `shrunk`: the scenario file of its sort that was made small.
-    `recording`: of its run. `doomed`: since when that was to fail, as `Doomed.to_json` has it."""
+    `recording`: of its run, with its `page`, and `moment`: the row there by which it was found to fail. `doomed`: since
+    when that was to fail, as `Doomed.to_json` has it."""
 
     row: Row
     file: Path
@@ -36,6 +37,7 @@ class Failing:
     recording: Path | None = None
     doomed: dict[str, Any] | None = None
     page: Path | None = None
+    moment: int | None = None
 
     @property
     def smallest(self) -> str | None:
@@ -81,6 +83,9 @@ def record_failing(
 ) -> list[Failing]:
     """The same, with a recording of each beside its file, and a page; of one that hangs there is none. Raises
     RecordingError."""
+    # Imported here: it is needed by campaigns that find something, only.
+    from ringhil.emulator.view.linking import first_failure
+
     result = []
     for case in failing:
         path = case.file.with_suffix(".rec")
@@ -92,7 +97,10 @@ def record_failing(
         if wrong is not None:
             raise RecordingError(wrong)
         page = path.with_suffix(".html")
-        result.append(replace(case, recording=path, page=page if page.exists() else None))
+        case = replace(case, recording=path)
+        if page.exists():
+            case = replace(case, page=page, moment=first_failure(path, library, firmware))
+        result.append(case)
     return result
 
 

@@ -14,13 +14,14 @@ from ringhil.emulator.campaign.explore.failing import Failing
 from ringhil.emulator.campaign.explore.query import ORDERS, chosen
 from ringhil.emulator.campaign.explore.report_figures import PAIRS, RANDOM, SINGLES, CaseTally, Figures, gathered
 from ringhil.emulator.campaign.explore.report_maps import Map, by_kinds, by_phase, by_place, combinations, of_several
+from ringhil.emulator.campaign.explore.report_spread import recoveries
 from ringhil.emulator.campaign.explore.report_terrain import terrain
 from ringhil.emulator.campaign.explore.rows import Row, StoredCampaign
 from ringhil.emulator.campaign.explore.sorts import main_failures, sorts
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.debug.commands import lost_since
 from ringhil.emulator.files import reason_of, shown, write_whole
-from ringhil.emulator.pages import render
+from ringhil.emulator.pages.one_file import report as report_text
 
 MOST_WORST = 20
 MOST_FAILURES = 200
@@ -42,8 +43,8 @@ def write_report(
     told: Mapping[str, Any] | None = None,
 ) -> None:
     """Write *.html; the file appears whole or not at all. `failing`: with what was made small; `told`: the document,
-    which knows of known failures. Raises ExploreError."""
-    content = report(store, campaign, failing, told)
+    which knows of known failures. Raises ExploreError and PageError."""
+    content = report(store, campaign, failing, told, path)
     try:
         write_whole(path, content)
     except BrokenPipeError:
@@ -54,8 +55,14 @@ def write_report(
         raise ExploreError(f"{shown(path)}: cannot be written: {error}") from error
 
 
-def report(store: Store, campaign: int, failing: Sequence[Failing] = (), told: Mapping[str, Any] | None = None) -> str:
-    """The text of the page. Raises ExploreError."""
+def report(
+    store: Store,
+    campaign: int,
+    failing: Sequence[Failing] = (),
+    told: Mapping[str, Any] | None = None,
+    path: Path = Path("report.html"),
+) -> str:
+    """The text of the page, which will be at `path`. Raises ExploreError and PageError."""
     number = chosen(store, campaign)
     kept = store.campaigns()[number]
     figures = gathered(store.rows(number))
@@ -63,8 +70,15 @@ def report(store: Store, campaign: int, failing: Sequence[Failing] = (), told: M
     failures = main_failures(store, number, MOST_FAILURES)
     small = {case.row.key: case.shrunk for case in failing if case.shrunk is not None}
     lost = {case.row.key: "\n".join(lost_since(case.doomed)) for case in failing if case.doomed is not None}
-    return render(
+    single, several = figures.spreads_of(figures.single), figures.spreads_of(figures.multiple)
+    charts = [
+        recoveries("Recovery", [*single, ("all", "-", figures.spread)]),
+        recoveries("Recovery, several faults", several),
+    ]
+    drawn = [each for each in charts if each is not None]
+    return report_text(
         "explore.html.j2",
+        drawn,
         kept=kept,
         campaign=number,
         figures=figures,
@@ -73,6 +87,8 @@ def report(store: Store, campaign: int, failing: Sequence[Failing] = (), told: M
         stale=told["stale"] if told else [],
         sorts=[(sort, _small(small.get(sort.first.key))) for sort in sorts(store, number)],
         lost=lost,
+        pages={case.row.key: moment(case, path) for case in failing if case.page is not None},
+        chart_of=[None if each is None else drawn.index(each) for each in charts],
         cases=_cases(kept),
         arguments=[(name, json.dumps(value)) for name, value in sorted(kept.arguments.items())],
         shard=kept.arguments.get("shard", [1, 1]),
@@ -90,6 +106,15 @@ def report(store: Store, campaign: int, failing: Sequence[Failing] = (), told: M
         server=SERVER if store.path == ":memory:" else None,
         limits=_LIMITS,
     )
+
+
+def moment(case: Failing, report: Path) -> str:
+    """From the report to where the page of a case shows how it failed."""
+    assert case.page is not None
+    # Imported here: it is needed by campaigns that have recorded what failed, only.
+    from ringhil.emulator.view.linking import href
+
+    return href(case.page, report) + ("" if case.moment is None else f"#{case.moment}")
 
 
 def _small(path: Path | None) -> tuple[str, str] | None:

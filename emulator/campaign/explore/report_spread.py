@@ -1,27 +1,15 @@
-"""How long recoveries took: quantiles, and a histogram over the share of the bound."""
+"""How long recoveries took: quantiles, and how many took at most which share of the bound."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ringhil.emulator.campaign.explore.result import CaseResult
+from ringhil.emulator.pages.charts import Axis, Bound, Chart, Curve
 
-BINS = 25  # from nothing to the whole bound
 QUANTILES = (50, 99, 100)  # percent
-_WIDTH, _HEIGHT = 240, 48
-_BAR = 8  # of the width; what is beyond the bound has the rest
-_LEAST = 2.0  # height of a bar with anything in it
-
-
-class Picture(NamedTuple):
-    """A histogram as paths of SVG: recoveries within the bound, those beyond it, and where the bound stands."""
-
-    width: int
-    height: int
-    inside: str
-    over: str
-    bound: int
+MOST_CURVES = 14  # of a chart
+_MOST_POINTS = 300  # of a curve
 
 
 @dataclass
@@ -44,23 +32,44 @@ class Spread:
         if result.transits is not None:
             self.transits.append(result.transits)
 
-    def bars(self) -> tuple[int, ...]:
-        """Recoveries in each 25th of the bound, its end included; and last, those beyond it."""
-        found = [0] * (BINS + 1)
-        for share in self.shares:
-            found[BINS if share > 1 else max(0, ceil(share * BINS) - 1)] += 1
-        return tuple(found)
-
     def quantiles(self, measure: Literal["cycles", "transits", "shares"]) -> list[float | None]:
         """Those of QUANTILES."""
         return [quantile(getattr(self, measure), share) for share in QUANTILES]
 
-    def picture(self) -> Picture:
-        """The height of a bar is the number of recoveries."""
-        bars, bound = self.bars(), _BAR * BINS
-        inside = "".join(_bars(bars[:BINS], max(bars)))
-        over = "".join(_bars(bars[BINS:], max(bars), bound + _BAR))
-        return Picture(_WIDTH, _HEIGHT, inside, over, bound)
+    def curve(self, name: str) -> Curve:
+        """Up to each share of the bound, the share of all cases that had to recover and had done so by then."""
+        shares, wanted = sorted(self.shares), len(self.shares) + self.missing
+        every = max(1, len(shares) // _MOST_POINTS)
+        last = len(shares) - 1
+        places = [n for n in range(len(shares)) if n % every == 0 or n == last or shares[n + 1] > 1 >= shares[n]]
+        # Of equal ones the last one counts all of them.
+        places = [n for n in places if n == last or shares[n + 1] > shares[n] or n + 1 not in places]
+        xs = tuple(round(shares[n], 6) for n in places)
+        return Curve(name=name, xs=(0.0, *xs), ys=(0.0, *(round((n + 1) / wanted, 6) for n in places)), steps=True)
+
+
+def recoveries(title: str, spreads: Sequence[tuple[str, str, Spread]]) -> Chart | None:
+    """A curve for each class with what became of its faults; of too many, those that came nearest to their bound. None:
+    none of them has a recovery."""
+    there = [each for each in spreads if each[2].shares]
+    shown = sorted(there, key=lambda each: -max(each[2].shares))[:MOST_CURVES]
+    if not there:
+        return None
+    left = len(there) - len(shown)
+    note = "Up to each share of its bound, how many of the cases that had to recover had done so."
+    return Chart(
+        title=title,
+        note=note
+        + (f" The {len(shown)} classes that came nearest to their bound; {left} others aren't drawn." * (left > 0)),
+        x=Axis(title="time, as a share of the bound", quantity="share", begin=0.0, end=_end(shown)),
+        y=Axis(title="recovered", quantity="share", end=1.04),
+        curves=tuple(spread.curve(name if ending == "-" else f"{name}, {ending}") for name, ending, spread in shown),
+        bounds=(Bound(name="bound", at=1.0, along="x"),),
+    )
+
+
+def _end(shown: Sequence[tuple[str, str, Spread]]) -> float:
+    return 1.05 * max(1.0, *(max(spread.shares) for _, _, spread in shown))
 
 
 def joined_spread(spreads: Iterable[Spread]) -> Spread:
@@ -79,10 +88,3 @@ def quantile(values: Sequence[float], share: int) -> float | None:
     if not values:
         return None
     return sorted(values)[max(0, -(-len(values) * share // 100) - 1)]
-
-
-def _bars(counts: Sequence[int], most: int, left: int = 0) -> Iterator[str]:
-    for n, count in enumerate(counts):
-        if count:
-            height = max(_LEAST, count / most * (_HEIGHT - 2))
-            yield f"M{left + n * _BAR} {_HEIGHT - 1}v-{height:.1f}h{_BAR - 1}v{height:.1f}z"

@@ -41,7 +41,7 @@ from ringhil.emulator.front.cli.options import (
     rtl_options,
     shard_option,
 )
-from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, refuse_in_junit
+from ringhil.emulator.front.cli.written import Output, check_apart, refuse_in_junit, report_must_be_possible
 from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
@@ -229,9 +229,9 @@ def command(**options: Any) -> int:
                 "--record: a board would have to play the failing run once more; `run --record` records it"
             )
         jobs, firmware = jobs_for(chosen, options["jobs"]), boards_again(chosen)
+        _writable(options["report"], options["out"])
         scenario = load(options["server"])
         plan = _plan(scenario, options)
-        _writable(options["report"], options["out"])
         check_apart((options["server"], options["store"]), report=options["report"], junit=options["junit"])
         expected = known_of(options["known"], options["today"])
         check_apart((options["known"],), report=options["report"], junit=options["junit"])
@@ -332,7 +332,7 @@ def _failing(
 
 def _writable(report: Path | None, out: Path | None) -> None:
     """Said before hours are spent on what they are to show."""
-    must_be_writable(report)
+    report_must_be_possible(report)
     if out is not None and out.exists() and not out.is_dir():
         raise ExploreError(f"{out}: cannot be written: it is no folder; name one for failing cases")
 

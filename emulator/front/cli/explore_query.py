@@ -19,7 +19,7 @@ from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_tables import show, show_campaigns, show_comparison, show_rows
 from ringhil.emulator.front.cli.options import FILE, json_option
-from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable
+from ringhil.emulator.front.cli.written import Output, check_apart, report_must_be_possible
 from ringhil.emulator.judge.outcome import VerdictWord
 
 _NUMBER = click.IntRange(min=1)
@@ -131,7 +131,7 @@ def merge_command(store: Path, parts: tuple[Path, ...], report: Path | None, jun
         check_apart((store, *parts), report=report, junit=junit)
         if any(store.absolute() == part.absolute() for part in parts):
             raise click.UsageError(f"{store}: it is read, and was to be written; name another store first")
-        must_be_writable(report)
+        report_must_be_possible(report)
         xml = None if junit is None else opened.enter_context(Output(junit))
         for part in parts:
             _existing(part)

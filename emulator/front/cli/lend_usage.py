@@ -19,6 +19,7 @@ from ringhil.emulator.lending.choice import CHOICES, NOT_FOR, Goal
 from ringhil.emulator.pages.tables import print_table, table
 
 if TYPE_CHECKING:  # they need packages that may not be there
+    from ringhil.emulator.lending.database import LendingDatabase
     from ringhil.emulator.lending.learning import Trained
     from ringhil.emulator.lending.usage import GpuUsage, LoanUsage
 
@@ -50,20 +51,20 @@ def usage(database: str, html: Path | None, csv_file: Path | None, as_json: bool
         check_apart([csv_file], html=html)
         for file in (html, csv_file):
             must_be_writable(file)
-        from ringhil.emulator.front.cli.lend_usage_page import STRETCHES, page
         from ringhil.emulator.lending.database import open_database
         from ringhil.emulator.lending.usage import gpus_used, loans_used
+        from ringhil.emulator.view.files import built
 
+        page = None if html is None else built()
         with open_database(database, make=False) as found:
             loans = loans_used(found)
             whole, begin, end = gpus_used(found)
-            parts = gpus_used(found, STRETCHES)[0] if html is not None else {}
+            if html is not None and page is not None:
+                write_page(html, _page(found, page))
         gpus = {gpu: used for gpu, (used,) in whole.items()}
         lent = Counter(each.gpu for each in loans)
         rows = [gpu_row(gpu, used, lent[gpu]) for gpu, used in gpus.items()]
         lines = [loan_row(each) for each in loans]
-        if html is not None:
-            write_page(html, page(found.name, rows, lines, parts, begin, end))
         if csv_file is not None:
             write_page(csv_file, _csv(lines))
     if as_json:
@@ -72,6 +73,14 @@ def usage(database: str, html: Path | None, csv_file: Path | None, as_json: bool
         click.echo(json.dumps({"database": found.name, **span, "gpus": rows, "loans": told}))
         return
     _show(rows, lines)
+
+
+def _page(database: "LendingDatabase", page: dict[str, tuple[bytes, str]]) -> str:
+    from ringhil.emulator.front.cli.lend_usage_page import about
+    from ringhil.emulator.view.alone import in_one
+    from ringhil.emulator.view.fleet import LOANS
+
+    return in_one(page, about(database), LOANS)
 
 
 def gpu_row(gpu: str, used: "GpuUsage", loans: int) -> dict[str, Any]:

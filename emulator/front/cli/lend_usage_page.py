@@ -1,120 +1,98 @@
-"""Usage of GPUs and loans as a page for operators."""
+"""Usage of GPUs and loans, as the page that `view/page/src/loans.tsx` draws."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ringhil.emulator.front.cli.lend_usage import GPU_HEADS, LEFT, LOAN_HEADS, shown
-from ringhil.emulator.pages import render
-from ringhil.emulator.pages.curves import CurveChart, Point, Unit, line, power_unit, time_unit
-from ringhil.emulator.pages.scale import LEFT as LANE_LEFT
-from ringhil.emulator.pages.scale import WIDTH, Scale
+from ringhil.emulator.front.cli.lend_usage import gpu_row, loan_row
+from ringhil.emulator.pages import visible
+from ringhil.emulator.pages.charts import Axis, Chart, Curve, Quantity
+from ringhil.emulator.view.fleet import LentGpu, LentLoan, LoansAbout
 
 if TYPE_CHECKING:
+    from ringhil.emulator.lending.database import LendingDatabase
     from ringhil.emulator.lending.usage import GpuUsage
 
-STRETCHES = 200  # of the time, a point of each curve in each
+STRETCHES = 400  # of the time, a point of each curve in each
 _SECOND = 10**9
 _WATT = 10**3  # microjoules in a nanosecond ... of a watt: 10^-6 J / 10^-9 s
-_LANE, _BAR, _BELOW = 26, 18, 20
-_MOST_LOANS = 2000  # in the table and the picture, the latest ones
+_MOST_LOANS = 2000  # the latest ones
 _MOST_CURVES = 16
 
 
-def page(
-    database: str,
-    gpus: Sequence[Mapping[str, Any]],
-    loans: Sequence[Mapping[str, Any]],
-    parts: "Mapping[str, Sequence[GpuUsage]]",
-    begin: int,
-    end: int,
-) -> str:
-    """A page that needs nothing else. `gpus`, `loans`: rows; `parts`: by GPU, what it used in stretches of the time
-    from `begin` to `end`, nanoseconds."""
-    latest, drawn = loans[-_MOST_LOANS:], dict(list(parts.items())[:_MOST_CURVES])
+def about(database: "LendingDatabase", *, followed: bool = False) -> LoansAbout:
+    """All that the page is told. Raises LendingDatabaseError."""
+    from ringhil.emulator.lending.journal import latest_loans
+    from ringhil.emulator.lending.usage import gpus_used, loans_used
+
+    loans = loans_used(database)
+    whole, begin, end = gpus_used(database)
+    parts = gpus_used(database, STRETCHES)[0]
+    drawn = dict(list(parts.items())[:_MOST_CURVES])
+    latest, lent = loans[-_MOST_LOANS:], Counter(each.gpu for each in loans)
+    journal = {str(each.id): each for each in latest_loans(database, _MOST_LOANS)}
     said = []
     if len(latest) < len(loans):
-        said.append(f"The latest {len(latest):,} of {len(loans):,} loans.")
+        said.append(f"the latest {len(latest):,} of {len(loans):,} loans")
     if len(drawn) < len(parts):
-        said.append(f"Curves show the first {len(drawn)} of {len(parts)} GPUs.")
-    kept = (end - begin) / _SECOND
-    return render(
-        "lending.html.j2",
-        title="GPU usage",
-        what=f"{database}: {len(loans):,} loans; samples of {kept:,.1f} s",
+        said.append(f"curves of the first {len(drawn)} of {len(parts)} GPUs")
+    return LoansAbout(
+        what=_text(f"{database.name}: {len(loans):,} loans; samples of {(end - begin) / _SECOND:,.1f} s"),
+        followed=followed,
+        begin_s=begin / _SECOND,
+        end_s=end / _SECOND,
+        all_loans=len(loans),
+        gpus=[LentGpu(**gpu_row(gpu, used, lent[gpu]) | {"gpu": _text(gpu)}) for gpu, (used,) in whole.items()],
+        loans=[
+            LentLoan(
+                **loan_row(each)
+                | {name: _text(getattr(each, name)) for name in ("loan", "node", "kind", "gpu")}
+                | {"among": [*map(_text, each.among)]}
+                | {name: _text(getattr(journal.get(each.loan), name, "")) for name in ("reason", "error")}
+            )
+            for each in latest
+        ],
         said=said,
-        gpus=_cells(GPU_HEADS, gpus),
-        loans=_cells(LOAN_HEADS, latest[::-1]),
-        texts=[head in LEFT for head in LOAN_HEADS.values()],
-        gpu_heads=[*GPU_HEADS.values()],
-        loan_heads=[*LOAN_HEADS.values()],
-        legend=[{"name": name, **line(place)} for place, name in enumerate(drawn)],
-        charts=[chart.drawn() for chart in _charts(drawn, begin, end)],
-        lent=_lent(latest, [row["gpu"] for row in gpus], begin, end),
+        charts=_charts(drawn, begin, end) if drawn else [],
     )
 
 
-def _cells(heads: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    return [[shown(row, key) for key in heads] for row in rows]
+def _text(text: str) -> str:
+    """With what can't be seen in it written out."""
+    return str(visible(text))
 
 
-def _charts(parts: "Mapping[str, Sequence[GpuUsage]]", begin: int, end: int) -> list[CurveChart]:
-    span = max(1, end - begin) / _SECOND
+def _charts(parts: "Mapping[str, Sequence[GpuUsage]]", begin: int, end: int) -> list[Chart]:
+    x = Axis(title="time", quantity="seconds", begin=begin / _SECOND, end=max(begin + 1, end) / _SECOND)
 
-    def chart(title: str, value: "Callable[[GpuUsage], float | None]", y: Callable[[float], Unit]) -> CurveChart:
-        curves = {gpu: _points(used, value, begin, max(1, end - begin)) for gpu, used in parts.items()}
-        return CurveChart(title, curves, span, time_unit(span), y, steps=True, moves=False)
+    def chart(title: str, quantity: Quantity, value: "Callable[[GpuUsage], float | None]") -> Chart:
+        curves = [_curve(gpu, used, value, begin, end) for gpu, used in parts.items()]
+        return Chart(title=title, x=x, y=Axis(title="", quantity=quantity), curves=tuple(curves), group="time")
 
     return [
-        chart("Power", lambda u: None if u.energy is None else u.energy / u.seen * _WATT, power_unit),
-        chart("Busy", lambda u: None if u.busy is None else min(100.0, 100 * u.busy / u.seen), lambda most: Unit("%")),
-        chart("Memory", lambda u: u.memory, lambda most: Unit("MiB", 2.0**20)),
-        chart("Launches in a second", lambda u: u.launches / u.seen * _SECOND, lambda most: Unit("")),
+        chart("Power", "watts", lambda u: None if u.energy is None else u.energy / u.seen * _WATT),
+        chart("Busy", "share", lambda u: None if u.busy is None else min(1.0, u.busy / u.seen)),
+        chart("Memory", "bytes", lambda u: u.memory),
+        chart("Launches in a second", "count", lambda u: u.launches / u.seen * _SECOND),
     ]
 
 
-def _points(
-    used: "Sequence[GpuUsage]", value: "Callable[[GpuUsage], float | None]", begin: int, span: int
-) -> list[Point]:
-    """A step for the time that each was seen for, up to its `at`; 0 where there are no samples."""
-    found: list[Point] = []
-    until = 0
+def _curve(
+    gpu: str, used: "Sequence[GpuUsage]", value: "Callable[[GpuUsage], float | None]", begin: int, end: int
+) -> Curve:
+    """A step for the time that each was seen for, up to its `at`; a gap where there are no samples."""
+    xs, ys, until = list[float](), list[float | None](), begin
     for each in sorted(used, key=lambda each: each.at):
         if each.seen:
-            start = max(until, each.at - each.seen - begin)
+            start = max(until, each.at - each.seen)
             if start > until:
-                found.append((until / _SECOND, 0.0))
-            found.append((start / _SECOND, value(each) or 0.0))
-            until = each.at - begin
-    return [*found, (until / _SECOND, 0.0)] if until < span else found
-
-
-def _lent(loans: Sequence[Mapping[str, Any]], gpus: Sequence[str], begin: int, end: int) -> dict[str, Any] | None:
-    """A lane for each GPU, a bar for each loan."""
-    lanes = {gpu: place for place, gpu in enumerate(dict.fromkeys([*gpus, *(each["gpu"] for each in loans)]))}
-    first = min([begin / _SECOND, *(each["began_s"] for each in loans)])
-    last = max([end / _SECOND, *(each["ended_s"] or each["began_s"] for each in loans)])
-    if not loans or last <= first:
-        return None
-    scale = Scale(1000 * first, 1000 * last)
-    bars = []
-    for each in loans:
-        x = scale.x(1000 * each["began_s"])
-        until = scale.x(1000 * (last if each["ended_s"] is None else each["ended_s"]))
-        bars.append(
-            {
-                "x": x,
-                "y": _LANE * lanes[each["gpu"]] + (_LANE - _BAR) // 2,
-                "width": max(1.0, round(until - x, 2)),
-                "title": f"loan {each['loan']}, {each['node']}, {each['kind']}: {shown(each, 'energy_j')}, "
-                f"busy {shown(each, 'busy_s')}",
-            }
-        )
-    return {
-        "width": WIDTH,
-        "left": LANE_LEFT,
-        "height": _LANE * len(lanes) + _BELOW,
-        "bar": _BAR,
-        "ticks": scale.ticks(),
-        "lanes": [{"y": _LANE * place, "text": gpu} for gpu, place in lanes.items()],
-        "bars": bars,
-    }
+                xs.append(until / _SECOND)
+                ys.append(None)
+            found = value(each)
+            xs.append(start / _SECOND)
+            ys.append(None if found is None else float(f"{found:.6g}"))
+            until = each.at
+    if until < end:
+        xs.append(until / _SECOND)
+        ys.append(None)
+    return Curve(name=_text(gpu), xs=tuple(xs), ys=tuple(ys), steps=True)

@@ -3,23 +3,19 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from ringhil.emulator.campaign.place import PlaceRun, RunResult
 from ringhil.emulator.cluster.choice import policies_named
 from ringhil.emulator.cluster.cluster import GpuCluster
 from ringhil.emulator.cluster.convert import cluster_text, imported_texts
 from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
-from ringhil.emulator.cluster.figures import FILLED, RUN, Figure
 from ringhil.emulator.cluster.kubernetes import imported_kubernetes, kwok_nodes
 from ringhil.emulator.cluster.play import Decision, PlacementRun, play
 from ringhil.emulator.cluster.policies import DEFAULT
@@ -43,34 +39,34 @@ from ringhil.emulator.front.cli.options import (
     json_option,
     seed_option,
 )
-from ringhil.emulator.front.cli.place_fleet import FLEETS, RunPlayers, fleet_of
-from ringhil.emulator.front.cli.place_page import PlaceView, filled_view, page, run_view
+from ringhil.emulator.front.cli.place_fleet import FLEETS, RunPlayers
+from ringhil.emulator.front.cli.place_runs import (
+    TABLE,
+    about_runs,
+    check_timed,
+    compare,
+    emulate_windows,
+    grouped,
+    headline,
+    left_over,
+    play_runs,
+)
 from ringhil.emulator.front.cli.place_tables import (
-    ByLoad,
-    Played,
     by_load,
-    curves,
     decision_json,
     document,
-    filled_json,
-    heads,
-    placements,
-    rows,
-    run_json,
-    said,
-    saturation_curves,
-    saturation_placements,
     show,
     show_decision,
 )
 from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, write_page
 from ringhil.emulator.scenario import ScenarioError, read_text
 from ringhil.emulator.server.hashes import hashes, scenario_hash
+from ringhil.emulator.view.alone import in_one
+from ringhil.emulator.view.files import built
+from ringhil.emulator.view.fleet import CLUSTER
 
-TABLE = "table"
 _MOST_SEED = (1 << 32) - 1
 _IMPORTS = {"openb": 2, "sacct": 1, "kubernetes": 1}  # how many files each takes
-_WHY = {"without_end": "left out, without a start or an end", "after_until": "never come, after 'until'"}
 
 
 class _Load(Seconds):
@@ -213,6 +209,7 @@ def command(
     check_apart(files, html=html)
     must_be_writable(html)
     with explained():
+        page = None if html is None else built()
         dask.check_options(cluster, jobs, ())
         policies = policies_named(names or (DEFAULT,))
         given = replace(load_cluster(files[0]), sleeps=not awake)
@@ -237,22 +234,21 @@ def command(
             _explain(files[0], given, policies, order, first, as_json)
             return 0
         else:
-            _check_timed(files[0], given)
-        passed_over = _passed_over(given) if filling is None else None
+            check_timed(files[0], given)
+        passed_over = left_over(given) if filling is None else None
         table = filling is not None or (wanted == TABLE and not windows)
         with RunPlayers(given, policies, jobs or processors(), cluster, table=table) as players:
-            fleet, runs = _played(given, [*policies], chosen, [*dict.fromkeys(loads)] or [None], wanted, players)
-            played = _by_load(runs)
-            beside = _emulated(runs, windows, players)
-        compared = _compared(given, played, first)
+            fleet, runs = play_runs(given, [*policies], chosen, [*dict.fromkeys(loads)] or [None], wanted, players)
+            played = grouped(runs)
+            beside = emulate_windows(runs, windows, players)
+        compared = compare(given, played, first)
     expected = place_expect.answers(given, played)
     if folder is not None:
         _write(folder, by_load(played, compared.curves), by_load(played, compared.placements))
-    what = _what(given, chosen, fleet, passed_over, [*played])
-    if html is not None:
-        write_page(
-            html, _page(given, what, chosen, compared, [*place_expect.lines(expected), *place_windows.lines(beside)])
-        )
+    what = headline(given, chosen, fleet, passed_over, [*played])
+    if html is not None and page is not None:
+        lines = [*place_expect.lines(expected), *place_windows.lines(beside)]
+        write_page(html, in_one(page, about_runs(given, what, chosen, compared, lines), CLUSTER))
     if as_json:
         found = document(given, compared.figures, played, fleet, compared.of_run)
         found |= {} if passed_over is None else {"passed_over": passed_over}
@@ -284,47 +280,6 @@ def _placed(run: PlacementRun | Saturated) -> bool:
     if isinstance(run, Saturated):
         return run.failed < len(run.arrivals)
     return any(each.began is not None for each in run.tasks.values())
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """All runs of a command, and what can be told of those of one load."""
-
-    figures: Sequence[Figure]
-    played: ByLoad
-    of_run: Callable[[GpuCluster, Any], dict[str, Any]]
-    curves: Callable[[Played], str]
-    placements: Callable[[Played], str]
-    view: Callable[[Mapping[str, Any]], PlaceView]
-
-
-def _compared(cluster: GpuCluster, played: ByLoad, seed: int) -> _Compared:
-    if cluster.saturation is None:
-        return _Compared(
-            RUN, played, run_json, curves, partial(placements, cluster), lambda runs: run_view(cluster, runs, seed)
-        )
-    return _Compared(
-        FILLED,
-        played,
-        filled_json,
-        saturation_curves,
-        partial(saturation_placements, cluster),
-        lambda runs: filled_view(cluster, runs),
-    )
-
-
-def _page(cluster: GpuCluster, what: str, seeds: Sequence[int], compared: _Compared, expected: Sequence[str]) -> str:
-    load, first = next(iter(compared.played.items()))
-    shown = [f"load {load:g}"] if len(compared.played) > 1 else []
-    shown += [f"seed {seeds[0]}"] if len(seeds) > 1 else []
-    lines = [
-        *said(compared.played),
-        *([f"Percentiles of waiting, curves and map: {', '.join(shown)}."] if shown else []),
-        *expected,
-    ]
-    found = rows(compared.figures, compared.played)
-    view = compared.view({name: runs[seeds[0]] for name, runs in first.items()})
-    return page(cluster, what, heads(compared.figures, compared.played), found, lines, view)
 
 
 def _convert(kind: str, files: Sequence[Path], written: Path, as_json: bool) -> int:
@@ -367,56 +322,10 @@ def _export(file: Path, written: Path) -> int:
     return 0
 
 
-def _played(
-    cluster: GpuCluster,
-    policies: Sequence[str],
-    seeds: Sequence[int],
-    loads: Sequence[float | None],
-    wanted: str | None,
-    players: RunPlayers,
-) -> tuple[str, dict[PlaceRun, RunResult]]:
-    """The fleet, and all runs."""
-    every = [PlaceRun(load, policy, seed) for load in loads for policy in policies for seed in seeds]
-    if cluster.saturation is not None:
-        return TABLE, players.play(every)
-    at = {load: cluster if load is None else cluster.at_load(load) for load in loads}
-    until = {load: each.until for load, each in at.items()}
-    if cluster.until is None:  # energy is counted to the same moment for all: the end of the last task by any of them
-        for run, ended in players.play(every).items():
-            assert isinstance(ended, PlacementRun)
-            until[run.load] = max(until[run.load] or 0.0, ended.until)
-    with_end = [replace(each, until=until[load]) for load, each in at.items()]
-    fleet = fleet_of(with_end, wanted, len(seeds) * len(policies))
-    runs = [replace(run, until=until[run.load], fleet=fleet) for run in every]
-    return fleet, players.play(runs)
-
-
-def _emulated(
-    runs: Mapping[PlaceRun, RunResult], windows: Sequence[TimeWindow], players: RunPlayers
-) -> Mapping[PlaceRun, Any]:
-    """These windows of all runs."""
-    if not windows:
-        return {}
-    end = min((each.until for each in runs.values() if isinstance(each, PlacementRun)), default=0.0)
-    for window in windows:
-        if window.ends > end:
-            raise click.UsageError(
-                f"--emulate {window}: found {window.ends:g} s; allowed is up to {end:g}, where a run ends"
-            )
-    return players.play([replace(run, fleet=EmulatedFleet.name, window=each) for run in runs for each in windows])
-
-
-def _by_load(results: Mapping[PlaceRun, RunResult]) -> ByLoad:
-    found = dict[float | None, dict[str, dict[int, Any]]]()
-    for run, result in results.items():
-        found.setdefault(run.load, {}).setdefault(run.policy, {})[run.seed] = result
-    return found
-
-
 def _explain(
     file: Path, cluster: GpuCluster, policies: dict[str, type[PlacementPolicy]], task: str, seed: int, as_json: bool
 ) -> None:
-    _check_timed(file, cluster)
+    check_timed(file, cluster)
     if len(policies) > 1:
         raise click.UsageError(f"--order with {len(policies)} policies; allowed is one")
     if all(each.name != task or each.lasts is None for each in cluster.tasks):
@@ -433,40 +342,12 @@ def _explain(
 
 def _show_explained(cluster: GpuCluster, task: str, name: str, decision: Decision, seed: int) -> None:
     console = terminal.output()
-    _head(cluster, _what(cluster, [seed], TABLE), console)
+    _head(cluster, headline(cluster, [seed], TABLE), console)
     show_decision(task, name, decision, console)
-
-
-def _check_timed(file: Path, cluster: GpuCluster) -> None:
-    if all(task.lasts is None for task in cluster.tasks):
-        raise ScenarioError(str(file), None, None, "no task of the list has a start and an end; needed is one that has")
-    if sum(_passed_over(cluster).values()) == len(cluster.tasks):
-        raise ScenarioError(str(file), None, None, "no task of the list comes before 'until'; needed is one that does")
-
-
-def _passed_over(cluster: GpuCluster) -> dict[str, int]:
-    """Tasks that a run over time hasn't got, by why."""
-    late = [cluster.until is not None and task.at >= cluster.until for task in cluster.tasks if task.lasts is not None]
-    return {"without_end": len(cluster.tasks) - len(late), "after_until": sum(late)}
 
 
 def _head(cluster: GpuCluster, what: str, console: Console) -> None:
     console.print(f"[bold]{escape(cluster.name)}[/bold]  {what}")
-
-
-def _what(
-    cluster: GpuCluster,
-    seeds: Sequence[int],
-    fleet: str,
-    passed_over: Mapping[str, int] | None = None,
-    loads: Sequence[float | None] = (None,),
-) -> str:
-    seed = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-    what = f"{len(cluster.servers):,} servers, {cluster.gpus:,} GPUs, {len(cluster.tasks):,} tasks"
-    for why, count in (passed_over or {}).items():
-        what += f", {count:,} of them {_WHY[why]}" if count else ""
-    load = "" if loads[0] is None else f"load {', '.join(f'{each:g}' for each in loads)}, "
-    return f"{seed}, {load}fleet: {fleet}, {what}"
 
 
 def _write(folder: Path, curve: str, placed: str) -> None:

@@ -1,200 +1,250 @@
-"""Policies on one cluster, as a page: what each costs, curves of all, and the map of servers at any moment.
+"""Policies on one cluster, as the page that `view/page/src/cluster.tsx` draws: what each costs, curves of all, and the
+map of servers at any moment. It has every placement on the servers that it shows."""
 
-The map is drawn by the page's own script from the placements, which are in the page: no moment is left out.
-"""
-
-import base64
-import hashlib
-import json
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, pairwise
 
-from markupsafe import Markup
-
-from ringhil.emulator.cluster.cluster import WHOLE, ClusterFault, GpuCluster, TaskNeeds
+from ringhil.emulator.cluster.cluster import WHOLE, ClusterFault, ClusterTask, GpuCluster
 from ringhil.emulator.cluster.figures import percentile
 from ringhil.emulator.cluster.play import PlacementRun
 from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.scheduler import PlacedOn
-from ringhil.emulator.pages import render
-from ringhil.emulator.pages.curves import BINS, CurveChart, Unit, line, power_unit, time_unit
+from ringhil.emulator.pages import visible
+from ringhil.emulator.pages.charts import Axis, Chart, Curve, Quantity
+from ringhil.emulator.view.fleet import (
+    ClusterAbout,
+    FleetFault,
+    FleetRun,
+    FleetServer,
+    FleetTable,
+    FleetTasks,
+)
 
+BINS = 1000  # of a curve that has more points
 _MOST_GPUS = 20_000  # that the map shows
 _MOST_PLACED = 100_000  # tasks on them, of all policies together
 _PERCENTS = (50, 75, 90, 95, 99, 99.9, 100)
-_PERCENT = Unit("%")
-_STATES = ("idle", "used", "shared", "sleeping", "taken", "failed")
-Placement = tuple[str, TaskNeeds, PlacedOn, float, float | None]
+_PER_CENT = 0.01
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A task that came, and what became of it; times on the page's time line, None: it never came to that."""
+
+    task: ClusterTask
+    came: float
+    began: float | None
+    ended: float | None
+    tries: int
+    where: tuple[PlacedOn, ...]
 
 
 @dataclass(frozen=True)
 class PlaceView:
-    """What a page shows of the runs of all policies: `placements` of each by name, to `end` in `unit`; `start`:
-    the moment that is shown first; `sleeps`: whether servers without a task do; `waits`: waiting times, seconds;
-    `faults`: of GPUs and servers."""
+    """What a page shows of the runs of all policies: `arrivals` of each by name, to `end`: seconds, or, of a cluster
+    that is `filled`, shares of its GPUs. `start`: the moment that is shown first; `sleeps`: whether servers without a
+    task do; `waits`: waiting times, seconds; `faults`: of GPUs and servers; `thinned`: how curves are, where they are.
+    """
 
-    charts: Sequence[CurveChart]
-    placements: Mapping[str, Sequence[Placement]]
+    charts: Sequence[Chart]
+    arrivals: Mapping[str, Sequence[Arrival]]
     start: float
     end: float
-    unit: Unit
+    filled: bool
     sleeps: bool
     waits: Mapping[str, Sequence[float]]
     faults: Sequence[ClusterFault] = ()
+    thinned: str = ""
 
 
 def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int = 0) -> PlaceView:
     """Of runs over time, with what failed by this seed."""
     end = max((run.until for run in played.values()), default=0.0)
-    unit = time_unit(end)
 
-    def chart(title: str, figure: str, y: Any) -> CurveChart:
-        curves = {name: [(at.at, float(getattr(at, figure))) for at in run.curve] for name, run in played.items()}
-        return CurveChart(title, curves, end, unit, y, steps=True)
+    def chart(title: str, figure: str, quantity: Quantity) -> Chart:
+        scale = _PER_CENT if quantity == "share" else 1.0
+        curves = {
+            name: [(at.at, scale * float(getattr(at, figure))) for at in run.curve] for name, run in played.items()
+        }
+        return _chart(title, quantity, Axis(title="time", quantity="seconds", begin=0.0, end=end), curves, steps=True)
 
-    waits = {name: sorted(run.waited) for name, run in played.items()}
-    spread = {
-        name: [(100 * n / len(values), value) for n, value in _corners(values)]
-        for name, values in waits.items()
-        if values
-    }
     charts = [
-        chart("GPUs used", "allocated", _percent),
-        chart("Power", "watts", power_unit),
-        chart("Tasks that wait", "waiting", _plain),
-        chart("Fragmentation of what is free", "fragmentation", _percent),
-        chart("Servers awake", "awake", _plain),
-        CurveChart("Waiting of so many percent of the tasks, at most", spread, 100.0, _PERCENT, time_unit, moves=False),
+        chart("GPUs used", "allocated", "share"),
+        chart("Power", "watts", "watts"),
+        chart("Tasks that wait", "waiting", "count"),
+        chart("Fragmentation of what is free", "fragmentation", "share"),
+        chart("Servers awake", "awake", "count"),
     ]
-    placed = {
+    arrivals = {
         name: [
-            (each.task.name, each.task.needs, placed, each.began, each.ended)
+            Arrival(each.task, each.task.at, each.began, each.ended, each.tries, each.everywhere)
             for each in run.tasks.values()
-            for placed in each.everywhere
-            if each.began is not None
+            if each.task.at <= run.until
         ]
         for name, run in played.items()
     }
     start = max(next(iter(played.values())).curve, key=lambda at: at.allocated).at
     faults = [each for each in replace(cluster, until=end).with_failures(seed).faults if each.link is None]
-    return PlaceView(charts, placed, start, end, unit, cluster.sleeps, waits, faults)
+    waits = {name: sorted(run.waited) for name, run in played.items()}
+    long = any(len(run.curve) > BINS for run in played.values())
+    thinned = f"means over {_seconds(end / BINS)} each" if long else ""
+    return PlaceView(charts, arrivals, start, end, False, cluster.sleeps, waits, faults, thinned)
 
 
 def filled_view(cluster: GpuCluster, done: Mapping[str, Saturated]) -> PlaceView:
-    """Of clusters that are filled: over percent asked for."""
-    end = float(max(each.points[-1].percent for each in done.values()))
+    """Of clusters that are filled: over the share of all GPUs that was asked for."""
+    arrivals = {name: list(_filled(cluster, each)) for name, each in done.items()}
+    last = max((each.came for came in arrivals.values() for each in came), default=0.0)
+    end = max(last, *(each.points[-1].percent / 100 for each in done.values()))
+
+    def chart(title: str, figure: str, quantity: Quantity) -> Chart:
+        scale = _PER_CENT if quantity == "share" else 1.0
+        curves = {
+            name: [(at.percent / 100, scale * float(getattr(at, figure))) for at in each.points]
+            for name, each in done.items()
+        }
+        return _chart(title, quantity, Axis(title="asked for", quantity="share", begin=0.0, end=end), curves)
+
     charts = [
-        CurveChart(
-            title,
-            {n: [(p.percent, float(getattr(p, key))) for p in d.points] for n, d in done.items()},
-            end,
-            _PERCENT,
-            y,
-        )
-        for title, key, y in (
-            ("GPUs allocated", "allocated", _percent),
-            ("Fragmentation of what is free", "fragmentation", _percent),
-            ("Power, nothing asleep", "watts", power_unit),
-        )
+        chart("GPUs allocated", "allocated", "share"),
+        chart("Fragmentation of what is free", "fragmentation", "share"),
+        chart("Power, nothing asleep", "watts", "watts"),
     ]
-    placed = {name: list(_filled(cluster, each)) for name, each in done.items()}
-    return PlaceView(charts, placed, end, end, _PERCENT, False, {})
+    most = max(len(each.points) for each in done.values())
+    thinned = f"one point in {math.ceil(most / BINS)}" if most > BINS else ""
+    return PlaceView(charts, arrivals, end, end, True, False, {}, thinned=thinned)
 
 
-def _filled(cluster: GpuCluster, done: Saturated) -> Iterator[Placement]:
+def _filled(cluster: GpuCluster, done: Saturated) -> Iterator[Arrival]:
     everything, asked = cluster.gpus * WHOLE, 0
     for place, placed in done.arrivals:
         task = cluster.tasks[place]
         asked += task.asked
-        for member in placed:
-            yield task.name, task.needs, member, 100 * asked / everything, None
+        at = asked / everything
+        yield Arrival(task, at, at if placed else None, None, len(placed[:1]), placed)
 
 
-def page(
+def about(
     cluster: GpuCluster,
     what: str,
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
     said: Sequence[str],
     view: PlaceView,
-) -> str:
-    """A page that needs nothing else. `said`: lines below the table."""
-    data, shown = _map_data(cluster, view)
+) -> ClusterAbout:
+    """All that the page is told. `said`: lines below the table."""
+    shown = _shown(cluster, view)
     notes = [*said]
-    if thinned := [chart for chart in view.charts if chart.thinned]:
-        how = f"means over {_seconds(view.end / BINS)} each" if thinned[0].steps else f"one in {thinned[0].one_in}"
-        notes.append(f"Curves with more than {BINS} points show {how}.")
+    if view.thinned:
+        notes.append(f"Curves with more than {BINS:,} points show {view.thinned}.")
     if shown < len(cluster.servers):
         notes.append(f"The map shows the first {shown:,} of {len(cluster.servers):,} servers.")
-    script = Markup(render("placing.js.j2"))  # our own, without a value in it
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return render(
-        "placing.html.j2",
-        title=cluster.name,
-        what=what,
-        columns=columns,
-        rows=rows,
-        said=notes,
-        legend=[{"name": name, **line(place)} for place, name in enumerate(view.placements)],
-        charts=[chart.drawn() for chart in view.charts],
-        waits=[[name, *(_seconds(percentile(each, p)) for p in _PERCENTS)] for name, each in view.waits.items()],
-        percents=[f"{percent:g} %" for percent in _PERCENTS],
-        states=[state for state in _STATES if {"sleeping": view.sleeps, "failed": view.faults}.get(state, True)],
-        data=Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),  # no tag can be in it
-        script=script,
-        digest=digest,
+    tables = [_table("Policies", columns, rows)]
+    if view.waits:
+        heads = ["waiting at most, of", *(f"{percent:g} %" for percent in _PERCENTS)]
+        cells = [[name, *(_seconds(percentile(each, p)) for p in _PERCENTS)] for name, each in view.waits.items()]
+        tables.append(_table("Waiting", heads, cells))
+    types, tasks = list(cluster.power), dict[ClusterTask, int]()
+    runs = [_run(policy, arrivals, shown, tasks) for policy, arrivals in view.arrivals.items()]
+    return ClusterAbout(
+        title=_text(cluster.name),
+        what=_text(what),
+        start=view.start,
+        end=view.end,
+        filled=view.filled,
+        sleeps=view.sleeps,
+        whole=WHOLE,
+        all_servers=len(cluster.servers),
+        types=[*map(_text, types)],
+        servers=[
+            FleetServer(name=_text(each.name), types=[types.index(kind) for kind in each.types], busy=sorted(each.busy))
+            for each in cluster.servers[:shown]
+        ],
+        tasks=FleetTasks(
+            name=[_text(each.name) for each in tasks],
+            gpus=[each.needs.gpus for each in tasks],
+            share=[each.needs.share if each.needs.gpus else 0 for each in tasks],
+            cpus=[each.needs.cpus for each in tasks],
+            memory=[each.needs.memory for each in tasks],
+        ),
+        runs=runs,
+        faults=[
+            FleetFault(server=each.server, gpu=each.gpu, at=_short(each.at), ends=_within(each.ends, view.end))
+            for each in view.faults
+            if each.server < shown
+        ],
+        tables=tables,
+        said=[*map(_text, notes)],
+        charts=[*view.charts],
+        waits=_waits(view.waits),
     )
 
 
-def _map_data(cluster: GpuCluster, view: PlaceView) -> tuple[dict[str, Any], int]:
-    """Servers, as many as a page can show, and what was on them; and how many."""
-    on = Counter(placed.server for placements in view.placements.values() for _, _, placed, _, _ in placements)
+def _shown(cluster: GpuCluster, view: PlaceView) -> int:
+    """Servers, as many as a page can show with what was on them."""
+    on = Counter(placed.server for arrivals in view.arrivals.values() for each in arrivals for placed in each.where)
     gpus = accumulate(len(server.types) for server in cluster.servers)
     tasks = accumulate(on[place] for place in range(len(cluster.servers)))
-    fits = [g <= _MOST_GPUS and t <= _MOST_PLACED for g, t in zip(gpus, tasks, strict=True)]
-    shown = sum(fits)
-    types, names = list(cluster.power), dict[str, int]()
-    shares = list[int]()
-    policies = {}
-    for policy, placements in view.placements.items():
-        found = []
-        for name, needs, placed, began, ended in placements:
-            # A task of nothing but memory wakes nobody.
-            if placed.server >= shown or not (needs.gpus or needs.cpus):
-                continue
-            if name not in names:
-                names[name] = len(names)
-                shares.append(needs.share if needs.gpus else 0)
-            found.append(
-                [names[name], placed.server, _short(began), -1 if ended is None else _short(ended), *placed.gpus]
-            )
-        policies[policy] = found
-    servers = [
-        [server.name, [types.index(kind) for kind in server.types], sorted(server.busy)]
-        for server in cluster.servers[:shown]
-    ]
-    faults = [
-        [each.server, -1 if each.gpu is None else each.gpu, _short(each.at), _short(min(each.ends, 2 * view.end))]
-        for each in view.faults
-        if each.server < shown
-    ]
-    given = {
-        "faults": faults,
-        "servers": servers,
-        "types": types,
-        "tasks": list(names),
-        "shares": shares,
-        "policies": policies,
+    return sum(g <= _MOST_GPUS and t <= _MOST_PLACED for g, t in zip(gpus, tasks, strict=True))
+
+
+def _run(policy: str, arrivals: Iterable[Arrival], shown: int, tasks: dict[ClusterTask, int]) -> FleetRun:
+    """With places in `tasks`, to which it adds those that are new. Of servers that aren't shown nothing is."""
+    kept = []
+    for each in arrivals:
+        where = [[placed.server, *placed.gpus] for placed in each.where if placed.server < shown]
+        if where or not each.where:
+            kept.append((tasks.setdefault(each.task, len(tasks)), each, where))
+    return FleetRun(
+        policy=_text(policy),
+        task=[place for place, _, _ in kept],
+        came=[_short(each.came) for _, each, _ in kept],
+        began=[_some(each.began) for _, each, _ in kept],
+        ended=[_some(each.ended) for _, each, _ in kept],
+        tries=[each.tries for _, each, _ in kept],
+        where=[where for _, _, where in kept],
+    )
+
+
+def _waits(waits: Mapping[str, Sequence[float]]) -> Chart | None:
+    curves = {
+        name: [(n / len(values), value) for n, value in _corners(values)] for name, values in waits.items() if values
     }
-    unit = {"unit": view.unit.name, "size": view.unit.size}
-    return given | unit | {"start": view.start, "end": view.end, "sleeps": view.sleeps, "whole": WHOLE}, shown
+    share = Axis(title="of the tasks", quantity="share", begin=0.0, end=1.0)
+    return _chart("Waiting of so many percent of the tasks, at most", "seconds", share, curves) if curves else None
+
+
+def _chart(
+    title: str, quantity: Quantity, x: Axis, curves: Mapping[str, Sequence[Point]], *, steps: bool = False
+) -> Chart:
+    made = []
+    for name, points in curves.items():
+        drawn = _thinned(points, x.end or 0.0, steps=steps)
+        xs, ys = tuple(_short(x) for x, _ in drawn), tuple(float(f"{y:.6g}") for _, y in drawn)
+        made.append(Curve(name=_text(name), xs=xs, ys=ys, steps=steps))
+    return Chart(title=title, x=x, y=Axis(title="", quantity=quantity), curves=tuple(made), group=x.title)
+
+
+def _thinned(points: Sequence[Point], end: float, *, steps: bool) -> Sequence[Point]:
+    """The mean over each bin: steps of so many points would be a smear. Of other curves one point in several."""
+    if len(points) <= BINS:
+        return points
+    if not steps:
+        return [*points[: -1 : math.ceil(len(points) / BINS)], points[-1]]
+    size = max(end, 1e-9) / BINS
+    sums = [0.0] * BINS
+    for (since, value), (until, _) in pairwise([*points, (end, 0.0)]):
+        for place in range(min(BINS - 1, int(since / size)), min(BINS - 1, int(until / size)) + 1):
+            sums[place] += value * max(0.0, min(until, (place + 1) * size) - max(since, place * size))
+    return [(place * size, each / size) for place, each in enumerate(sums)]
 
 
 def _corners(values: Sequence[float]) -> Iterator[tuple[int, float]]:
-    """Of sorted values, how many are at most so large: where that changes, and a few hundred places between."""
+    """Of sorted values, how many are at most so large: where that changes, and some hundred places between."""
     last = len(values)
     step = max(1, last // BINS)
     yield 0, values[0]
@@ -203,21 +253,32 @@ def _corners(values: Sequence[float]) -> Iterator[tuple[int, float]]:
             yield n, value
 
 
-def _short(value: float) -> float | int:
-    rounded = round(value, 3)
-    return int(rounded) if rounded.is_integer() else rounded
+def _table(name: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> FleetTable:
+    return FleetTable(name=name, heads=[*map(_text, heads)], rows=[[*map(_text, row)] for row in rows])
+
+
+def _text(text: str) -> str:
+    """With what can't be seen in it written out."""
+    return str(visible(text))
+
+
+def _short(value: float) -> int | float:
+    found = round(value, 5 if value < 10 else 3)
+    return int(found) if found.is_integer() else found
+
+
+def _some(value: float | None) -> int | float | None:
+    return None if value is None else _short(value)
+
+
+def _within(value: float, end: float) -> float | None:
+    return _short(value) if value <= end else None
 
 
 def _seconds(value: float | None) -> str:
     if value is None:
         return "-"
-    unit = time_unit(value)
-    return f"{value / unit.size:,.1f} {unit.name}"
-
-
-def _percent(most: float) -> Unit:
-    return _PERCENT
-
-
-def _plain(most: float) -> Unit:
-    return Unit("")
+    for least, name, size in ((3 * 86400.0, "d", 86400.0), (3 * 3600.0, "h", 3600.0), (600.0, "min", 60.0)):
+        if value >= least:
+            return f"{value / size:,.1f} {name}"
+    return f"{value:,.1f} s"

@@ -14,6 +14,7 @@ from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import json_option
+from ringhil.emulator.pages.one_file import report_parts
 from ringhil.emulator.pages.tables import print_table, table
 
 
@@ -54,6 +55,8 @@ def coverage(
         for path in output:
             if path.suffix not in FORMATS:
                 raise CoverageError(f"{path}: found {path.suffix!r}; allowed are {' and '.join(FORMATS)}")
+            if path.suffix == ".html":
+                report_parts()
         for option, value in (("--rtl", rtl), ("--waivers", waived)):
             if value is not None and all(path.suffix != ".dat" for path in files):
                 raise CoverageError(f"{option} {value}: is for *.dat of Verilator; there is none among the files")

@@ -2,22 +2,24 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
+from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import json_option, seed_option
 from ringhil.emulator.front.cli.report import findings, show_verdict
-from ringhil.emulator.front.cli.switch_page import page
+from ringhil.emulator.front.cli.switch_page import CLOSE, page
 from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies, show_switches
-from ringhil.emulator.front.cli.written import must_be_writable, write_page
+from ringhil.emulator.front.cli.written import check_apart, make_folder, report_must_be_possible, write_page
 from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
@@ -27,7 +29,11 @@ from ringhil.emulator.scenario.networks.from_onnx import onnx_layers
 from ringhil.emulator.scenario.networks.table import table_text
 from ringhil.emulator.server.hashes import hashes
 
+if TYPE_CHECKING:
+    from ringhil.emulator.view.linking import LeftPage
+
 _MIB = 1 << 20
+_MS = 10**6  # nanoseconds
 _LARGEST = 1 << 31  # of a dimension
 _FILE = click.Path(path_type=Path)
 
@@ -44,6 +50,12 @@ _FILE = click.Path(path_type=Path)
 @seed_option
 @json_option
 @click.option("--html", type=_FILE, metavar="FILE", help="Write a page with charts of each policy's steps and memory.")
+@click.option(
+    "--record",
+    type=_FILE,
+    metavar="DIR",
+    help="Record each policy's run in this folder, for `ringhil step` and `view`; with --html, leave pages there, too.",
+)
 @click.option("--from-onnx", type=_FILE, metavar="FILE.onnx", help="Print the layers of this neural network, and end.")
 @click.option("--size", "sizes", multiple=True, metavar="NAME=N", help="With --from-onnx: size of a named dimension.")
 def command(
@@ -52,6 +64,7 @@ def command(
     seed: int | None,
     as_json: bool,
     html: Path | None,
+    record: Path | None,
     from_onnx: Path | None,
     sizes: tuple[str, ...],
 ) -> int:
@@ -67,15 +80,19 @@ def command(
     if sizes:
         raise click.UsageError("--size is for --from-onnx")
     console = terminal.beside(as_json, html=html)
-    must_be_writable(html)
+    report_must_be_possible(html)
+    chosen = [SwitchPolicyName(name) for name in dict.fromkeys(policies)] or [*SwitchPolicyName]
+    if record is not None:
+        check_apart([file, *(record / f"{policy}.rec.html" for policy in chosen)], html=html)
     with explained():
         scenario = _scenario(file, seed)
         with terminal.building() as progress:
             library = cells_library(progress=progress)
-        chosen = [SwitchPolicyName(name) for name in dict.fromkeys(policies)] or [*SwitchPolicyName]
-        played = _play(scenario, library, chosen)
-    if html is not None:
-        _write(html, scenario, played)
+        if record is not None:
+            make_folder(record)
+        played = _play(scenario, library, chosen, record)
+        if html is not None:
+            _write(html, scenario, played, library)
     if as_json:
         click.echo(json.dumps(_document(scenario, played) | {"hashes": hashes(scenario, library.rtl)}))
     else:
@@ -106,11 +123,14 @@ def _scenario(file: Path, seed: int | None) -> Scenario:
 
 @dataclass(frozen=True)
 class PlayedPolicies:
-    """By all policies that were chosen: `failures`, and what can't be told, each with its policy."""
+    """By all policies that were chosen: `failures`, and what can't be told, each with its policy. `since`: the cycle
+    from which times are counted; `recordings`: where they are."""
 
     outcomes: dict[str, SwitchingOutcome]
     failures: list[str]
     not_judged: list[str]
+    since: dict[str, int]
+    recordings: dict[str, Path] = field(default_factory=dict)
 
     @property
     def verdict(self) -> VerdictWord:
@@ -118,20 +138,31 @@ class PlayedPolicies:
         return VerdictWord.FAIL if self.failures else VerdictWord.PASS
 
 
-def _play(scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyName]) -> PlayedPolicies:
-    """A run for each."""
+def _play(
+    scenario: Scenario, library: Library, policies: Sequence[SwitchPolicyName], record: Path | None
+) -> PlayedPolicies:
+    """A run for each, recorded in a folder."""
     assert scenario.switching is not None
-    outcomes = dict[str, Outcome]()
+    outcomes, since, recordings = dict[str, Outcome](), dict[str, int](), dict[str, Path]()
     for policy in policies:
-        with terminal.counting(f"{policy}: requests") as on_progress:
+        with terminal.counting(f"{policy}: requests") as on_progress, ExitStack() as files:
             run = Run(replace(scenario, switching=replace(scenario.switching, policy=policy)), library)
+            files.callback(run.close)
             run.server.switching.on_progress = on_progress
-            outcomes[str(policy)] = run.run()
-            run.close()
+            recorder = None
+            if record is not None:
+                recordings[str(policy)] = path = record / f"{policy}.rec"
+                recorder = files.enter_context(RunRecorder(path, run))
+            outcomes[str(policy)] = outcome = run.run()
+            since[str(policy)] = run.server.switching.since
+            if recorder is not None:
+                recorder.end(outcome)
     return PlayedPolicies(
         {policy: outcome.switching for policy, outcome in outcomes.items() if outcome.switching is not None},
         [f"{policy}: {failure}" for policy, outcome in outcomes.items() for failure in outcome.failures],
         _not_judged(outcomes),
+        since,
+        recordings,
     )
 
 
@@ -163,12 +194,41 @@ def show(scenario: Scenario, played: PlayedPolicies, console: Console) -> None:
     show_verdict(played.verdict, played.failures, played.not_judged, console)
 
 
-def _write(path: Path, scenario: Scenario, played: PlayedPolicies) -> None:
+def _write(path: Path, scenario: Scenario, played: PlayedPolicies, library: Library) -> None:
     switching = scenario.switching
     assert switching is not None
     names = ", ".join(request.task for request in switching.requests[:20])
     what = f"One after the other on {switching.gpus[0]}: {names}. Link: {switching.link / 1000:g} GB/s."
-    what = f"{what} Seed {scenario.seed}. Verdict: {played.verdict}."
     said = [*requests_failed(played.outcomes), *findings(played.failures, played.not_judged)]
     preset = None if switching.first_preset is None else switching.first_preset * _MIB
-    write_page(path, page(scenario.name, what, said, played.outcomes, preset))
+
+    def cycle(policy: str, ms: float) -> int:
+        return played.since[policy] + round(ms * _MS / switching.cycle)
+
+    pages: dict[str, LeftPage] = {}
+    for policy, recording in played.recordings.items():
+        outcome = played.outcomes[policy]
+        around = [cycle(policy, each.since_ms) for each in outcome.switches[:CLOSE]]
+        with terminal.working(f"page of the recording of {policy}"):
+            pages[policy] = _leave(
+                recording, library, [cycle(policy, each.began_ms) for each in outcome.phases], around
+            )
+    links = {policy: left.linked(path) for policy, left in pages.items()}
+    text = page(
+        scenario.name,
+        played.verdict,
+        f"{what} Seed {scenario.seed}.",
+        said,
+        played.outcomes,
+        preset,
+        lambda policy, ms: links[policy](cycle(policy, ms)) if policy in links else None,
+        {policy: left.whole(path) for policy, left in pages.items()},
+    )
+    write_page(path, text)
+
+
+def _leave(recording: Path, library: Library, cycles: Sequence[int], around: Sequence[int]) -> "LeftPage":
+    # Imported here: without a recording nobody needs it.
+    from ringhil.emulator.view.linking import leave_linked
+
+    return leave_linked(recording, library, cycles, around)

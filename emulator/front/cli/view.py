@@ -15,7 +15,7 @@ from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.front.cli import terminal
+from ringhil.emulator.front.cli import terminal, view_fleet
 from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, firmware_option, rtl_options
@@ -28,7 +28,7 @@ _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
 
 
 @click.command("view")
-@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING|SERVER.yaml")
+@click.argument("shown", metavar="RECORDING|SERVER.yaml|CLUSTER.yaml|DATABASE")
 @click.option(
     "--listen",
     "where",
@@ -41,9 +41,12 @@ _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
 @click.option("--no-open", is_flag=True, help="Open no browser.")
 @rtl_options
 @firmware_option
+@click.option(
+    "--policy", "policies", multiple=True, metavar="NAME", help="Play a cluster by this one; may be repeated."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print where the page is as one JSON document; open no browser.")
 def command(
-    file: Path,
+    shown: str,
     where: str,
     html: Path | None,
     at: int | None,
@@ -51,11 +54,14 @@ def command(
     rtl: Path | None,
     top: str,
     firmware: tuple[str, ...],
+    policies: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Show a run in a browser: rings with frames that move, roles, faults, counts, and a time line both ways.
 
-    A server's file is run and recorded while the page shows it. The page is there until SIGINT or SIGTERM.
+    A server's file is run and recorded while the page shows it. A cluster's file is played as `ringhil place` does, on
+    a table; DATABASE (sqlite:///FILE, …) is where loans and usage are, and is followed. The page is there until SIGINT
+    or SIGTERM.
 
     With --html a file is written that needs no server: all of a small run, else what is around failures.
     """
@@ -63,7 +69,15 @@ def command(
         from ringhil.emulator.view.alone import page_alone
         from ringhil.emulator.view.files import built
 
-        if _ADDRESS.match(str(file)):
+        if view_fleet.is_fleet(shown):
+            if at is not None or firmware or rtl is not None:
+                raise click.UsageError("--at, --firmware and --rtl are for a run of a server")
+            view_fleet.show(shown, policies, view_fleet.ViewOptions(html, where, no_open, as_json))
+            return 0
+        if policies:
+            raise click.UsageError("--policy is for a cluster's file")
+        file = Path(shown)
+        if _ADDRESS.match(shown):
             raise click.UsageError(
                 "found an address; a served server is shown by its recording, which `serve --record FILE` writes"
             )
@@ -106,15 +120,15 @@ def command(
             if as_json:
                 click.echo(json.dumps({"html": str(html)}))
             return 0
-        shown = Shown(file, session, growing)
-        stack.callback(shown.close)
+        run = Shown(file, session, growing)
+        stack.callback(run.close)
         token = None if web.loopback else new_token()
         url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"
         url += "" if at is None else f"#{at}"
-        gate = Gate(application(shown, page), web.host, web.port, token)
+        gate = Gate(application(run, page), web.host, web.port, token)
 
         def end(number: int, frame: object) -> None:
-            shown.ended = True
+            run.ended = True
             web.end()
 
         for number in (signal.SIGINT, signal.SIGTERM):

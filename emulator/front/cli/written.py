@@ -14,6 +14,7 @@ import click
 
 from ringhil.emulator.files import AtomicFile, NobodyReadsError, is_stream, reason_of, shown, write_whole
 from ringhil.emulator.pages import junit
+from ringhil.emulator.pages.one_file import PageError, report_parts
 
 
 def check_apart(kept: Iterable[Path | None], **written: Path | None) -> None:
@@ -39,11 +40,29 @@ def must_be_writable(path: Path | None) -> None:
         raise click.ClickException(f"{path}: cannot be written; name a file in a folder that can be written to")
 
 
+def report_must_be_possible(path: Path | None) -> None:
+    """The same, and what reports are made of is there. Raises ClickException."""
+    must_be_writable(path)
+    if path is not None:
+        try:
+            report_parts()
+        except PageError as error:
+            raise click.ClickException(str(error)) from None
+
+
+def make_folder(path: Path) -> None:
+    """Where files are to be written. Raises ClickException."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
 def write_page(path: Path, text: str) -> None:
     """Raises ClickException."""
     try:
-        _written.add(path)
         write_whole(path, text)
+        _written.add(path)
     except OSError as error:
         raise click.ClickException(f"{path}: cannot be written: {reason_of(error)}") from None
 

@@ -1,15 +1,21 @@
-// The page is three files with fixed names, so that `ringhil view --html` can put them into one.
+// The page is three files with fixed names, so that `ringhil view --html` can put them into one; what reports take from
+// it are two more, of a build of their own: `vite build --mode report`.
 import { defineConfig } from "vite";
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   base: "./",
   build: {
     outDir: "../built",
-    emptyOutDir: true,
+    emptyOutDir: mode === "report", // which comes first: the page is what `make` looks for
     modulePreload: false,
     assetsInlineLimit: 0,
     rolldownOptions: {
-      output: { entryFileNames: "page.js", assetFileNames: "page[extname]", codeSplitting: false },
+      ...(mode === "report" ? { input: "src/report.ts" } : {}),
+      output: {
+        entryFileNames: mode === "report" ? "report.js" : "page.js",
+        assetFileNames: mode === "report" ? "report[extname]" : "page[extname]",
+        codeSplitting: false,
+      },
     },
   },
-});
+}));

@@ -12,12 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import click
 import pytest
 from tests.command import ringhil
 
+from ringhil.emulator.front.cli import lend_usage, place, view
 from ringhil.emulator.view.files import PageError, built
 
 from .conftest import SERVER
+
+CLUSTER = Path(__file__).resolve().parents[3] / "examples/cluster.yaml"
 
 
 @contextmanager
@@ -47,6 +51,27 @@ def test_without_the_page_it_says_how_to_build_it(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("ringhil.emulator.view.files.files", lambda _: tmp_path)
     with pytest.raises(PageError, match=r"^the page was not built: .*; `make page` builds it$"):
         built()
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (place.command, (str(CLUSTER),)),
+        (view.command, (str(CLUSTER),)),
+        (lend_usage.usage, ()),
+        (view.command, ("sqlite:///lending.db",)),
+    ],
+)
+def test_without_the_page_nothing_is_played(
+    command: click.Command, shown: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no database is opened."""
+    (tmp_path / "built").mkdir()
+    monkeypatch.setattr("ringhil.emulator.view.files.files", lambda _: tmp_path)
+    monkeypatch.setattr("ringhil.emulator.front.cli.place_fleet.RunPlayers.play", None)
+    with pytest.raises(click.ClickException, match=r"^the page was not built: .*; `make page` builds it$"):
+        command.main([*shown, "--html", str(tmp_path / "p.html")], standalone_mode=False)
+    assert [*tmp_path.iterdir()] == [tmp_path / "built"]
 
 
 def test_a_page_that_stands_alone_is_one_file(recorded: Path, tmp_path: Path) -> None:

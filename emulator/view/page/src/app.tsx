@@ -1,5 +1,6 @@
 // The page.
 import { useState } from "preact/hooks";
+import { HelpButton, ThemeButton } from "./buttons";
 import { Controls } from "./controls";
 import { Details } from "./detail";
 import { Dialog } from "./dialog";
@@ -7,7 +8,6 @@ import { Elsewhere, Help, useKeys } from "./keys";
 import { List } from "./list";
 import { Legend, Rings } from "./rings";
 import * as s from "./state";
-import { nextTheme, theme } from "./theme";
 
 export function App() {
   useKeys();
@@ -44,8 +44,6 @@ export function App() {
   );
 }
 
-const THEMES = { system: "Auto", light: "Light", dark: "Dark" };
-
 function Header() {
   const about = s.about.value!;
   const gpus = s.gpus.value.length;
@@ -59,15 +57,11 @@ function Header() {
         {about.cut_off && " · cut off: the file is shorter than it was"}
       </span>
       <span class="space" />
-      <button onClick={nextTheme} aria-label={`${THEMES[theme.value]} colours`} title="Colours (t)">
-        {THEMES[theme.value]}
-      </button>
+      <ThemeButton />
       {s.source.value.alive && (
         <button onClick={() => void s.askElsewhere()} title="This moment in other tools (o)">Open in …</button>
       )}
-      <button class="icon" aria-label="Keys (?)" title="Keys (?)" onClick={() => (s.helping.value = true)}>
-        ?
-      </button>
+      <HelpButton press={() => (s.helping.value = true)} />
     </header>
   );
 }

@@ -21,7 +21,7 @@ from ringhil.emulator.campaign.explore.report_maps import (
     combinations,
     of_several,
 )
-from ringhil.emulator.campaign.explore.report_spread import BINS, Spread, quantile
+from ringhil.emulator.campaign.explore.report_spread import Spread, quantile, recoveries
 from ringhil.emulator.campaign.explore.report_terrain import Terrain, terrain
 from ringhil.emulator.campaign.explore.rows import Row, StoredCampaign
 from ringhil.emulator.campaign.explore.space import Case
@@ -161,29 +161,35 @@ def test_bins_hold_everything_once_in_order(items: list[int], most: int) -> None
     assert all(bins)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 2000)), min_size=1, max_size=200))
-def test_a_spread_counts_every_recovery_once_and_those_beyond_the_bound_apart(times: list[tuple[int, int]]) -> None:
-    spread = Spread()
+@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 2000)), min_size=1, max_size=400), st.integers(0, 50))
+def test_a_spread_has_all_recoveries_in_its_quantiles_and_its_curve(times: list[tuple[int, int]], lost: int) -> None:
+    """The curve says up to each share how many had recovered, and never reaches all where some did not."""
+    spread = Spread(missing=lost)
     for recovery, bound in times:
         spread.add(replace(PASSED, recovery=recovery, bound=bound))
-    bars = spread.bars()
-    assert sum(bars) == len(times)
-    assert bars[BINS] == sum(recovery > bound for recovery, bound in times)
     for percent in (50, 99, 100):
         value = quantile(spread.cycles, percent)
         assert value in spread.cycles
         assert sum(c <= value for c in spread.cycles) * 100 >= percent * len(times)
         assert sum(c < value for c in spread.cycles) * 100 < percent * len(times)
-    picture = spread.picture()
-    assert picture.inside.count("v-") == sum(bar > 0 for bar in bars[:BINS])
-    assert picture.over.count("v-") == (bars[BINS] > 0)
+    curve = spread.curve("c")
+    assert list(curve.xs) == sorted(curve.xs)
+    shares = [round(share, 6) for share in spread.shares]
+    seen = dict(zip(curve.xs, curve.ys, strict=True))
+    for x, y in seen.items():
+        assert y == pytest.approx(sum(share <= x for share in shares) / (len(times) + lost), abs=2e-6)
+    within = sum(share <= 1 for share in spread.shares)
+    last = max((x for x in seen if x <= 1), default=0.0)
+    assert seen[last] == pytest.approx(within / (len(times) + lost), abs=2e-6)
+    assert curve.ys[-1] == pytest.approx(len(times) / (len(times) + lost), abs=2e-6)
 
 
 def test_cases_without_a_recovery_are_in_no_spread() -> None:
     spread = Spread()
     spread.add(replace(PASSED, recovery=None))
     spread.add(replace(PASSED, bound=None))
-    assert (sum(spread.bars()), quantile(spread.cycles, 50)) == (0, None)
+    assert (spread.shares, quantile(spread.cycles, 50)) == ([], None)
+    assert recoveries("r", [("c", "-", spread)]) is None
 
 
 def test_the_figures_do_not_hang_on_the_order_of_results() -> None:

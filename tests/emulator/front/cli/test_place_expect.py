@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 from tests.command import ringhil
+from tests.emulator.view.held import held
+
+from ringhil.emulator.view.fleet import CLUSTER as HELD
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 CLUSTER = """\
@@ -78,9 +81,9 @@ def test_text_page_and_document_say_what_fails_and_what_was_found(tmp_path: Path
         "FAIL fgd: waiting.p99 at most 10 s (found 29 s)",
     ]
     assert done.stdout.splitlines()[-3:] == told
-    page = (tmp_path / "p.html").read_text()
-    assert "<p>failed: fgd: waiting.p99 at most 10 s (found 29 s)</p>" in page
-    assert "<p>ok: pack-first: unplaced at most 0</p>" in page
+    page = held((tmp_path / "p.html").read_text(), HELD)["said"]
+    assert "failed: fgd: waiting.p99 at most 10 s (found 29 s)" in page
+    assert "ok: pack-first: unplaced at most 0" in page
     found = json.loads(ringhil(*words, "--json", cwd=tmp_path).stdout)["expect"]
     assert [(each["ok"], each["not_judged"]) for each in found] == [(True, None), (True, None), (False, None)]
     assert found[2]["seeds"] == [{"seed": 0, "ok": False, "found": 29}]

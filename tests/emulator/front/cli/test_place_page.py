@@ -1,199 +1,152 @@
-"""The page of `ringhil place`: curves are where the figures were, the map knows each placement, and nothing that a file
-says is run."""
+"""What the page of `ringhil place` is told: curves go through the figures, and the map knows each placement."""
 
-import base64
-import hashlib
-import html
-import json
 import math
 import re
-import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.command import ringhil
 from tests.emulator.cluster.clusters import ONE, cluster, server
+from tests.emulator.view.held import held
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterFault, ClusterTask, GpuCluster, Saturation, TaskNeeds
 from ringhil.emulator.cluster.play import PlacementRun, play
 from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.saturate import saturate
-from ringhil.emulator.front.cli.place_page import filled_view, page, run_view
-from ringhil.emulator.pages.curves import BINS
-
-from .charts import charts
+from ringhil.emulator.front.cli.place_page import BINS, about, filled_view, run_view
+from ringhil.emulator.view.fleet import CLUSTER, ClusterAbout, FleetFault, FleetRun
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
-LEFT, RIGHT, TOP, BOTTOM = 62, 568, 12, 194
-HOSTILE = '</script><script>alert("x")</script>'
 HALF = TaskNeeds(1, 500, 1000, 0, ())
 CPUS = TaskNeeds(0, WHOLE, 1000, 0, ())
 
 
 def given() -> GpuCluster:
-    servers = [server("a", [70, 70], 5.0), server(HOSTILE, [70, 40, 40], busy=[2])]
+    servers = [server("a", [70, 70], 5.0), server("b", [70, 40, 40], busy=[2])]
     tasks = [
-        ClusterTask(HOSTILE, HALF, 0.0, 30.0),
+        ClusterTask("half", HALF, 0.0, 30.0),
         ClusterTask("two", replace(ONE, gpus=2), 10.0, 50.0),
         ClusterTask("cpus", CPUS, 20.0, 20.0),
         ClusterTask("late", replace(ONE, gpus=2), 30.0, 60.0),
+        ClusterTask("never", replace(ONE, gpus=3), 40.0, 60.0),
     ]
     return replace(cluster(servers, tasks), until=100.0)
 
 
-def shown(found: GpuCluster, *policies: str) -> tuple[str, dict[str, PlacementRun]]:
+def shown(found: GpuCluster, *policies: str) -> tuple[ClusterAbout, dict[str, PlacementRun]]:
     played = {name: play(found, POLICIES[name], 0) for name in policies}
-    return page(found, "what", ["policy"], [[name] for name in policies], ["said"], run_view(found, played)), played
-
-
-def data(text: str) -> dict[str, Any]:
-    """Of the map."""
-    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    read = json.loads(found)
-    assert isinstance(read, dict)
-    return read
+    return about(found, "what", ["policy"], [[name] for name in policies], ["said"], run_view(found, played)), played
 
 
 def test_the_map_knows_what_fails_and_when() -> None:
     """GPUs that are drawn by the seed as well; a ring without one link counts all."""
     faults = (ClusterFault(5.0, 15.0, 1), ClusterFault(20.0, math.inf, 0, gpu=1), ClusterFault(2.0, 9.0, 0, link=0))
     found = replace(given(), faults=faults, failing=25.0)
-    text = page(found, "what", [], [], [], run_view(found, {"fgd": play(found, POLICIES["fgd"], 3)}, 3))
+    told = about(found, "what", [], [], [], run_view(found, {"fgd": play(found, POLICIES["fgd"], 3)}, 3))
     (drawn,) = found.with_failures(3).faults[len(faults) :]
-    assert drawn.gpu is not None
-    assert data(text)["faults"] == [[1, -1, 5, 15], [0, 1, 20, 200], [drawn.server, drawn.gpu, round(drawn.at, 3), 200]]
-    assert 'data-state="failed"' in text
-    assert 'data-state="failed"' not in shown(given(), "fgd")[0]
+    assert told.faults == [
+        FleetFault(server=1, gpu=None, at=5.0, ends=15.0),
+        FleetFault(server=0, gpu=1, at=20.0, ends=None),
+        FleetFault(server=drawn.server, gpu=drawn.gpu, at=round(drawn.at, 3 if drawn.at >= 10 else 5), ends=None),
+    ]
 
 
-def test_the_map_knows_every_placement_of_every_policy() -> None:
+def lines(told: ClusterAbout, run: FleetRun) -> set[tuple[object, ...]]:
+    """Of a run: name, when it came, began and ended, and where it was."""
+    where = (tuple(map(tuple, each)) for each in run.where)
+    names = (told.tasks.name[place] for place in run.task)
+    return set(zip(names, run.came, run.began, run.ended, where, strict=True))
+
+
+def test_the_map_knows_every_task_of_every_policy() -> None:
     found = given()
-    text, played = shown(found, "pack-first", "best-fit")
-    told = data(text)
-    for name, run in played.items():
-        mine = {
-            (told["tasks"][task], place, began, None if ended < 0 else ended, tuple(gpus))
-            for task, place, began, ended, *gpus in told["policies"][name]
+    told, played = shown(found, "pack-first", "best-fit")
+    for run, mine in zip(told.runs, played.values(), strict=True):
+        assert lines(told, run) == {
+            (each.task.name, each.task.at, each.began, each.ended, tuple((p.server, *p.gpus) for p in each.everywhere))
+            for each in mine.tasks.values()
         }
-        assert mine == {
-            (each.task.name, each.placed.server, each.began, each.ended, each.placed.gpus)
-            for each in run.tasks.values()
-            if each.placed is not None
-        }
-    assert len(told["policies"]["pack-first"]) == 4
-    kinds = told["types"]
-    assert [(name, [kinds[n] for n in types], busy) for name, types, busy in told["servers"]] == [
+    assert [(s.name, [told.types[n] for n in s.types], s.busy) for s in told.servers] == [
         (each.name, list(each.types), sorted(each.busy)) for each in found.servers
     ]
-    assert dict(zip(told["tasks"], told["shares"], strict=True))[HOSTILE] == 500
+    assert dict(zip(told.tasks.name, told.tasks.share, strict=True))["half"] == 500
 
 
 def test_curves_go_through_the_figures_of_their_moments() -> None:
-    text, played = shown(given(), "pack-first", "best-fit")
-    used, power, waiting, *_ = charts(text)
-    for chart, figure in ((used, "allocated"), (power, "watts"), (waiting, "waiting")):
-        paths = {path.attrib["data-curve"]: path.attrib["d"] for path in chart.iter("path")}
-        assert list(paths) == list(played)
-        scale = height_of(chart)
-        for name, run in played.items():
-            corners = re.findall(r"[MH]([\d.]+)[ V]([\d.]+)", paths[name])
-            assert [float(x) for x, _ in corners] == pytest.approx(
-                [LEFT + (RIGHT - LEFT) * at.at / run.until for at in run.curve], abs=0.06
-            )
-            heights = [BOTTOM - float(y) for _, y in corners]
-            assert heights == pytest.approx([scale * getattr(at, figure) for at in run.curve], abs=0.3)
-            assert paths[name].endswith(f"H{RIGHT}.0")
-
-
-def height_of(chart: ET.Element) -> float:
-    """Of one of what the vertical axis counts, by its highest tick; power is in watts."""
-    ticks = [t for t in chart.iter("text") if t.attrib["class"] == "tick y"]
-    return (BOTTOM - (float(ticks[-1].attrib["y"]) - 4)) / float((ticks[-1].text or "").replace(",", ""))
-
-
-def test_nothing_runs_but_the_script_of_the_page() -> None:
-    """What lists say of names is text; the policy names one script by its hash, and no place to load from."""
-    text, _ = shown(given(), "pack-first")
-    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="(.*?)"', text)
-    (script,) = re.findall(r"<script>(.*?)</script>", text, re.S)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert html.unescape(policy) == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    assert len(re.findall("<script", text)) == 2
-    assert HOSTILE not in text
-    assert not re.search(r"https?://|<link|<img|\bsrc=", text)
+    told, played = shown(given(), "pack-first", "best-fit")
+    figures = (("allocated", 0.01), ("watts", 1), ("waiting", 1), ("fragmentation", 0.01), ("awake", 1))
+    for chart, (figure, scale) in zip(told.charts, figures, strict=True):
+        assert [curve.name for curve in chart.curves] == [*played]
+        for curve, run in zip(chart.curves, played.values(), strict=True):
+            assert curve.steps
+            assert list(curve.xs) == [at.at for at in run.curve]
+            assert list(curve.ys) == pytest.approx([scale * getattr(at, figure) for at in run.curve])
+    assert told.waits is not None
+    assert told.waits.curves[0].ys[-1] == max(played["pack-first"].waited)
 
 
 def test_long_runs_are_thinned_and_the_page_says_so() -> None:
     """To means over equal times: the area under the curve is the same. The map shows the servers that fit on it."""
     tasks = [ClusterTask(f"t{n}", ONE, float(n), 0.5) for n in range(BINS + 100)]
-    text, played = shown(cluster([server("a", [1])] * 401 + [server("b", [1] * 64)] * 310, tasks), "pack-first")
-    assert "Curves with more than 400 points show means over 1.2 s each." in text
-    assert "The map shows the first 707 of 711 servers." in text
-    assert len(data(text)["servers"]) == 707
-    used = charts(text)[0]
-    (path,) = used.iter("path")
-    corners = [(float(x), BOTTOM - float(y)) for x, y in re.findall(r"[MH]([\d.]+)[ V]([\d.]+)", path.attrib["d"])]
-    assert len(corners) == BINS
-    mean = sum(y for _, y in corners) / BINS / height_of(used)
-    (run,) = played.values()
-    area = sum((after.at - at.at) * at.allocated for at, after in zip(run.curve, run.curve[1:], strict=False))
-    assert mean == pytest.approx(area / run.until, rel=0.1)
+    told, played = shown(cluster([server("a", [1])] * 401 + [server("b", [1] * 64)] * 310, tasks), "pack-first")
+    assert "Curves with more than 1,000 points show means over 1.1 s each." in told.said
+    assert "The map shows the first 707 of 711 servers." in told.said
+    assert (len(told.servers), told.all_servers) == (707, 711)
+    (curve,), (run,) = told.charts[0].curves, played.values()
+    assert len(curve.xs) == BINS
+    area = sum((after.at - at.at) * at.allocated for at, after in pairwise(run.curve))
+    assert sum(y or 0.0 for y in curve.ys) / BINS == pytest.approx(0.01 * area / run.until, rel=1e-3)
 
 
-def test_a_filled_cluster_is_drawn_over_percent_asked_for() -> None:
+def test_a_filled_cluster_is_shown_over_what_was_asked_for() -> None:
+    """In shares of all GPUs; where there is no server any more a task is listed, and nowhere."""
     found = given()
-    found = replace(found, tasks=found.tasks[:2], saturation=Saturation(1.0, "", (0, 1, 0), None))
+    arrivals = (0, 1, 0, 3, 3)
+    found = replace(found, tasks=found.tasks[:4], saturation=Saturation(1.0, "", arrivals, None))
     assert found.saturation is not None
     done = {"fgd": saturate(found, found.saturation, POLICIES["fgd"], 0)}
-    text = page(found, "what", ["policy"], [["fgd"]], [], filled_view(found, done))
-    assert [percent for _, _, percent, *_ in data(text)["policies"]["fgd"]] == [10, 50, 60]
-    assert data(text)["end"] == 60
-    assert [chart.attrib["aria-label"] for chart in charts(text)] == [
-        "GPUs allocated, %: fgd",
-        "Fragmentation of what is free, %: fgd",
-        "Power, nothing asleep, W: fgd",
+    told = about(found, "what", ["policy"], [["fgd"]], [], filled_view(found, done))
+    (run,) = told.runs
+    assert told.filled
+    assert run.came == pytest.approx([0.1, 0.5, 0.6, 1.0, 1.4])
+    assert [bool(where) for where in run.where] == [began is not None for began in run.began]
+    assert run.began[-1] is None
+    assert (told.end, told.sleeps, told.waits) == (1.4, False, None)
+    assert [chart.title for chart in told.charts] == [
+        "GPUs allocated",
+        "Fragmentation of what is free",
+        "Power, nothing asleep",
     ]
-    assert 'data-count="sleeping"' not in text
 
 
 def test_a_cluster_that_is_filled_many_times_over_is_thinned_as_well() -> None:
     """To one of several points, the first and the last among them."""
     found = cluster([server("a", [1])], [ClusterTask("t", ONE, 0.0, 1.0)])
-    found = replace(found, saturation=Saturation(1.0, "", (0,) * 1000, None))
+    found = replace(found, saturation=Saturation(1.0, "", (0,) * 2500, None))
     assert found.saturation is not None
     done = {"fgd": saturate(found, found.saturation, POLICIES["fgd"], 0)}
-    text = page(found, "what", ["policy"], [["fgd"]], [], filled_view(found, done))
-    assert "Curves with more than 400 points show one in 3." in text
-    (path,) = charts(text)[0].iter("path")
-    places = [float(x) for x in re.findall(r"[ML]([\d.]+) ", path.attrib["d"])]
-    assert len(places) == 334
-    assert places[-1] == RIGHT
+    told = about(found, "what", ["policy"], [["fgd"]], [], filled_view(found, done))
+    assert "Curves with more than 1,000 points show one point in 3." in told.said
+    xs = told.charts[0].curves[0].xs
+    assert len(xs) == 834
+    assert (xs[0], xs[-1]) == (1.0, 2500.0)
 
 
 def test_the_command_writes_the_page_with_its_table(tmp_path: Path) -> None:
-    words = (
-        "place",
-        EXAMPLES / "cluster.yaml",
-        "--policy",
-        "pack-first",
-        "--policy",
-        "random",
-        "--seeds",
-        3,
-        "--fleet",
-        "table",
-    )
-    done = ringhil(*words, "--html", tmp_path / "page.html")
+    policies = ("--policy", "pack-first", "--policy", "random", "--seeds", 3, "--fleet", "table")
+    done = ringhil("place", EXAMPLES / "cluster.yaml", *policies, "--html", tmp_path / "page.html")
     assert done.returncode == 0, done.stderr
-    text = (tmp_path / "page.html").read_text()
-    for row in ("pack-first", "random"):
-        (line,) = (each for each in done.stdout.splitlines() if each.startswith(f"{row} "))
-        assert re.split(r"  +", line)[1] in text
-    assert "The same for every seed: pack-first." in text
-    assert "Percentiles of waiting, curves and map: seed 0." in text
-    assert set(data(text)["policies"]) == {"pack-first", "random"}
+    told = held((tmp_path / "page.html").read_text(), CLUSTER)
+    table, waits = told["tables"]
+    assert (table["name"], waits["name"]) == ("Policies", "Waiting")
+    for row in table["rows"]:
+        (line,) = (each for each in done.stdout.splitlines() if each.startswith(f"{row[0]} "))
+        assert re.split(r"  +", line) == row
+    assert "The same for every seed: pack-first." in told["said"]
+    assert "Percentiles of waiting, curves and map: seed 0." in told["said"]
+    assert [run["policy"] for run in told["runs"]] == ["pack-first", "random"]
 
 
 def test_a_page_is_written_of_a_file_that_leaves_out_what_it_may(tmp_path: Path) -> None:
@@ -206,5 +159,5 @@ def test_a_page_is_written_of_a_file_that_leaves_out_what_it_may(tmp_path: Path)
     )
     done = ringhil("place", "c.yaml", "--fleet", "table", "--html", "page.html", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    placed = data((tmp_path / "page.html").read_text())["policies"]["pack-first"]
-    assert [began for _, _, began, *_ in placed] == [60, 5]
+    (run,) = held((tmp_path / "page.html").read_text(), CLUSTER)["runs"]
+    assert (run["began"], run["tries"]) == ([60, 5], [2, 1])

@@ -2,14 +2,13 @@
 
 import json
 import re
-import xml.etree.ElementTree as ET
 from html import unescape
 from pathlib import Path
 
 import pytest
 from tests.command import refusal, ringhil
 
-from .charts import bars, charts, lanes
+from .charts import names, shown
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 GOOD = """server: {cards: {a: {gpus: 3}}}
@@ -133,21 +132,18 @@ def test_its_page_has_all_that_the_registers_showed(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
     text = (tmp_path / "p.html").read_text()
     assert text == (tmp_path / "q.html").read_text()
-    pictures = [ET.fromstring(found) for found in re.findall(r'<svg class="chart".*?</svg>', text, re.S)]
-    assert len(pictures) == 2 * 2  # of each GPU: all of it, and some turns
-    use, close, other, alone = pictures
-    assert [title.text for title in use.iter("title")] == ["plain work", "x", "y"]
-    assert [title.text for title in other.iter("title")] == ["plain work", "z"]
-    *_, memory = use.iter("path")
-    levels = {float(point.split()[1]) for point in memory.attrib["d"][1:].rstrip("Z").split("L")}
-    bottom = max(levels)
-    assert bottom - min(levels) == pytest.approx(90 * (90 + 180) / 400, abs=0.01)  # nine tenths of 300 pages of 400
-    bars = [(rect, (rect.find("title").text or "").partition(":")[0]) for rect in close.iter("rect")]  # type: ignore[union-attr]
-    whose = [title for _, title in bars]
-    assert {"turn of x", "turn of y", "switch to x", "switch to y"} <= {*whose}
-    for rect, _ in bars:
-        assert 150 <= float(rect.attrib["x"]) < float(rect.attrib["x"]) + float(rect.attrib["width"]) <= 1201
-    assert "switch to z" in ET.tostring(alone, encoding="unicode")
+    use, close, other, alone = shown(text)  # of each GPU: all of it, and some turns
+    assert names(use.lanes) == ["plain work", "x", "y"]
+    assert names(other.lanes) == ["plain work", "z"]
+    (memory,) = use.curves
+    assert max(y or 0 for y in memory.ys) == (90 + 180) << 20  # nine tenths of 300 pages of 400
+    assert use.bounds[0].at == 400 << 20
+    bars = [bar for lane in close.lanes for bar in lane.bars]
+    assert {"turn of x", "turn of y", "switch to x", "switch to y"} <= {bar.title for bar in bars}
+    assert close.x.begin is not None
+    assert close.x.end is not None
+    assert all(close.x.begin <= bar.begin < bar.end <= close.x.end + 1e-9 for bar in bars)
+    assert "switch to z" in {bar.title for lane in alone.lanes for bar in lane.bars}
 
 
 def test_its_page_says_what_the_terminal_says(tmp_path: Path) -> None:
@@ -158,8 +154,9 @@ def test_its_page_says_what_the_terminal_says(tmp_path: Path) -> None:
     *said, last = done.stdout.splitlines()[5:]
     words = {"x failed", "y failed", "z failed", "not judged", "failed"}
     assert {line.partition(": ")[0] for line in said} == words
-    what, *lines = map(unescape, re.findall(r"^<p>(.*)</p>$", (tmp_path / "p.html").read_text(), re.M))
-    assert what.endswith("Verdict: fail.")
+    text = (tmp_path / "p.html").read_text()
+    lines = list(map(unescape, re.findall(r"^<p>(.*)</p>$", text, re.M)))
+    assert '<span class="pill bad">fail</span>' in text
     assert last == "verdict: fail"
     assert lines[: len(said)] == said
 
@@ -198,12 +195,11 @@ def test_its_page_is_in_the_units_of_the_file(tmp_path: Path) -> None:
     """A cycle of half a microsecond, pages of 2 MiB."""
     (tmp_path / "s.yaml").write_text(PAGE.replace("sharing:", "sharing:\n  cycle: 500\n  page: 2048"))
     done = ringhil("share", "s.yaml", "--html", "p.html", "--json", cwd=tmp_path)
-    use, _, _, alone = charts((tmp_path / "p.html").read_text())
-    assert "800 MiB" in lanes(use)
-    (turn,) = [bar.title for bar in bars(alone) if bar.title.startswith("turn of z: ")]
-    since, _, until, unit = turn.removeprefix("turn of z: ").split()
+    use, _, _, alone = shown((tmp_path / "p.html").read_text())
+    assert use.bounds[0].at == 800 << 20
+    (turn,) = [bar for lane in alone.lanes for bar in lane.bars if bar.title == "turn of z"]
     assert json.loads(done.stdout)["applications"]["z"]["gpu_s"] == pytest.approx(0.0002)
-    assert (float(until) - float(since), unit) == (pytest.approx(200), "us")
+    assert turn.end - turn.begin == pytest.approx(0.0002)
 
 
 def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:

@@ -1,21 +1,16 @@
 """The page of `ringhil switch`: each bar is where its phase was, and memory is as high as what was held."""
 
-import re
 from dataclasses import replace
-from decimal import Decimal
-from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 
-from ringhil.emulator.front.cli.switch_page import COLOURS, page
+from ringhil.emulator.front.cli.switch_page import KINDS, page
 from ringhil.emulator.front.cli.task_tables import show_requests
 from ringhil.emulator.judge.switching.outcome import PhaseOutcome, RequestOutcome, SwitchingOutcome, SwitchOutcome
-from ringhil.emulator.pages.scale import Scale
+from ringhil.emulator.pages.charts import Chart
 
-from .charts import LEFT, WIDTH, bars, charts, lanes, place, points
+from .charts import names, shown
 
 MIB = 1 << 20
 
@@ -51,56 +46,50 @@ SWITCH = (300.0 - 2.0, 300.0 + 7.5)
 
 
 @pytest.fixture(scope="module")
-def shown() -> str:
-    return page("name", "what", [], {"pipelined": PIPELINED, "resident": RESIDENT}, PRESET)
+def three() -> list[Chart]:
+    outcomes = {"pipelined": PIPELINED, "resident": RESIDENT}
+    return shown(page("name", "pass", "what", [], outcomes, PRESET, lambda policy, ms: f"{policy}.html#{ms:.0f}"))
 
 
-def test_each_phase_is_where_it_was_in_each_window_that_it_reaches(shown: str) -> None:
-    assert re.findall(r"<h2>(.*)</h2>", shown) == ["pipelined", "pipelined: from one to two", "resident"]
-    notes = [f"{begin:.3f} to {end:.3f} ms after" for begin, end in (WINDOW, SWITCH, WINDOW)]
-    assert re.findall(r"<p>(.* ms after)", shown) == notes
-    for chart, (begin, end) in zip(charts(shown), (WINDOW, SWITCH, WINDOW), strict=True):
-        phases = [each for each in PIPELINED.phases if each.ended_ms >= begin and each.began_ms <= end]
-        assert lanes(chart).keys() >= {"0: one", "1: two"}
-        for bar, phase in zip(bars(chart), phases, strict=True):
-            part = "" if phase.part is None else f" {phase.part}"
-            assert bar.title == f"{phase.phase}{part} on {phase.gpu}: {phase.began_ms:.3f} to {phase.ended_ms:.3f} ms"
-            since, until = max(phase.began_ms, begin), min(phase.ended_ms, end)
-            assert bar.x == pytest.approx(place(since, begin, end), abs=0.02)
-            assert bar.x + bar.width == pytest.approx(place(until, begin, end), abs=0.52)
-            name = f"{phase.request}: {PIPELINED.requests[phase.request].task}"
-            below = 0 if phase.phase == "run" else 12
-            assert bar.y == lanes(chart)[name] - 12 + below
-            assert (bar.colour, bar.lost) == (COLOURS[phase.phase], phase.lost)
+def test_each_phase_is_where_it_was_in_each_window_that_it_reaches(three: list[Chart]) -> None:
+    """And leads to its moment in the run of its policy."""
+    assert [chart.title for chart in three] == ["pipelined", "pipelined: from one to two", "resident"]
+    for chart, (begin, end) in zip(three, (WINDOW, SWITCH, WINDOW), strict=True):
+        assert (chart.x.begin, chart.x.end) == (pytest.approx(begin / 1000), pytest.approx(end / 1000))
+        assert names(chart.lanes) == ["0: one", "1: two"]
+        for number, lane in enumerate(chart.lanes):
+            wanted = []
+            for phase in PIPELINED.phases:
+                if phase.request == number and phase.ended_ms >= begin and phase.began_ms <= end:
+                    part = "" if phase.part is None else f" {phase.part}"
+                    title = f"{phase.phase}{part} on {phase.gpu}{', lost' if phase.lost else ''}"
+                    link = f"{chart.title.partition(':')[0]}.html#{phase.began_ms:.0f}"
+                    wanted.append((phase.phase, title, phase.began_ms / 1000, phase.ended_ms / 1000, phase.lost, link))
+            found = [
+                (chart.kinds[bar.kind].name, bar.title, bar.begin, bar.end, bar.lost, bar.link) for bar in lane.bars
+            ]
+            assert found == wanted
 
 
-def test_the_key_names_each_colour(shown: str) -> None:
-    key = re.search(r'<p class="key">.*</p>', shown)
-    assert key is not None
-    assert {name: colour for colour, name in re.findall(r'fill="(#\w+)"/></svg> (\w+)', key[0])} == COLOURS
-    assert len({*COLOURS.values()}) == len(COLOURS)
+def test_runs_are_above_what_goes_on_beside_them_each_in_a_colour() -> None:
+    assert {kind.name: kind.half for kind in KINDS if kind.half == "upper"} == {"run": "upper"}
+    assert len({kind.colour for kind in KINDS}) == len(KINDS) == 4
 
 
-def test_memory_is_that_of_all_gpus_up_to_the_most_or_to_the_preset_value(shown: str) -> None:
-    """Whose line is drawn where it counts."""
-    whole, _, resident = charts(shown)
+def test_memory_is_that_of_all_gpus_below_the_preset_value_where_it_counts(three: list[Chart]) -> None:
+    whole, _, resident = three
     for chart, most in ((whole, 80), (resident, 40)):
-        top = lanes(chart)[f"{most} MiB"] - 12
-        (memory,) = chart.iter("path")
-        bound = [float(line.attrib["y1"]) for line in chart.iter("line") if line.attrib["class"] == "bound"]
-        assert bound == ([top] if most == 80 else [])
-        steps = points(memory)[2:-2:2]
-        wanted = [
-            (place(max(at, WINDOW[0]), *WINDOW), top + 90 * (1 - held / most))
-            for at, held in ((95.0, 10), (250.0, 40), (320.0, 30), (500.0, 0))
-        ]
-        assert steps == [pytest.approx(each, abs=0.02) for each in wanted]
+        assert [bound.at for bound in chart.bounds] == ([80 * MIB] if most == 80 else [])
+        assert chart.y is not None
+        assert chart.y.end == pytest.approx(1.04 * most * MIB)
+        (memory,) = chart.curves
+        points = [(x, (y or 0) / MIB) for x, y in zip(memory.xs, memory.ys, strict=True)]
+        assert points == [(0.0, 0), (0.095, 10), (0.25, 40), (0.32, 30), (0.5, 0)]
 
 
-def test_a_preset_value_below_what_was_held_is_a_line_in_it() -> None:
-    (whole, _) = charts(page("name", "what", [], {"pipelined": PIPELINED}, 10 * MIB))
-    (bound,) = [float(line.attrib["y1"]) for line in whole.iter("line") if line.attrib["class"] == "bound"]
-    assert bound == lanes(whole)["40 MiB"] - 12 + 90 * 0.75
+def test_a_window_has_the_memory_that_was_held_before_it(three: list[Chart]) -> None:
+    (memory,) = three[1].curves
+    assert [(x, (y or 0) / MIB) for x, y in zip(memory.xs, memory.ys, strict=True)] == [(0.25, 40)]
 
 
 def test_a_run_shows_the_first_forty_requests_with_their_attempts() -> None:
@@ -124,27 +113,9 @@ def test_a_switch_can_be_seen_however_long_tasks_run(runs: float, startup: float
     spans = [(each.began_ms or 0.0, each.ended_ms or 0.0) for each in requests]
     phases = tuple(PhaseOutcome(n, "run", None, "a.1", *span, False) for n, span in enumerate(spans))
     outcome = replace(PIPELINED, requests=requests, switches=(switch,), phases=phases)
-    _, close = charts(page("name", "what", [], {"pipelined": outcome}, None))
-    before, after = bars(close)
-    assert before.width >= 50
-    assert after.width >= 50
-    assert after.x - before.x - before.width >= (250 if startup else 0)
-    assert after.x - LEFT <= WIDTH - LEFT - 50
-
-
-@given(st.floats(0, 1e7), st.floats(1e-3, 1e7))
-def test_ticks_are_round_and_in_one_unit(begin: float, lasts: float) -> None:
-    """And where they say: seconds for what is long, never more words than there is room for."""
-    scale = Scale(begin, begin + lasts)
-    ticks = scale.ticks()
-    assert 1 <= len(ticks) <= 9
-    (unit,) = {str(tick["text"]).split()[1] for tick in ticks}
-    assert unit == ("s" if scale.end >= 10_000 else "ms" if scale.end >= 1 else "us")
-    each = {"s": 1000.0, "ms": 1.0, "us": 0.001}[unit]
-    words = [str(tick["text"]).split()[0].replace(",", "") for tick in ticks]
-    for word, tick in zip(words, ticks, strict=True):
-        assert scale.x(float(word) * each) == pytest.approx(tick["x"], abs=0.05)
-    steps = {Decimal(after) - Decimal(before) for before, after in pairwise(words)}
-    assert len(steps) <= 1
-    assert all("".join(map(str, step.normalize().as_tuple().digits)) in ("1", "2", "5") for step in steps)
-    assert len(set(words)) == len(words)
+    _, close = shown(page("name", "pass", "what", [], {"pipelined": outcome}, None))
+    (before,), (after,) = (lane.bars for lane in close.lanes)
+    begin, end = close.x.begin or 0.0, close.x.end or 0.0
+    assert before.end - begin >= 0.05 * (end - begin)
+    assert end - after.begin >= 0.05 * (end - begin)
+    assert after.begin - before.end >= (0.25 * (end - begin) if startup else 0)

@@ -48,8 +48,8 @@ def session(recorded: Path) -> Iterator[DebugSession]:
 
 
 @contextmanager
-def viewed(file: Path) -> Iterator[str]:
-    """Where the page of a recording or server's file is."""
+def viewed(file: Path | str) -> Iterator[str]:
+    """Where the page of a recording, a file or a database is."""
     with started("view", file, "--json", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             yield json.loads(process.stdout.readline())["url"]
@@ -81,7 +81,7 @@ def opened(browser: Browser) -> Iterator[Callable[..., Page]]:
     its own server."""
     contexts, wrong, asked = [], [], []
 
-    def open_page(url: str, width: int = 1600, height: int = 900, **options: object) -> Page:
+    def open_page(url: str, width: int = 1600, height: int = 900, first: str = ".row", **options: object) -> Page:
         contexts.append(context := browser.new_context(viewport={"width": width, "height": height}, **options))
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -95,7 +95,7 @@ def opened(browser: Browser) -> Iterator[Callable[..., Page]]:
         )
         page.set_default_timeout(20_000)
         page.goto(url)
-        page.locator(".row").first.wait_for()
+        page.locator(first).first.wait_for()
         return page
 
     yield open_page

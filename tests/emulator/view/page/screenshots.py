@@ -1,11 +1,17 @@
-"""The pictures of docs/howto/view.md, from a run: `python -m tests.emulator.view.page.screenshots`."""
+"""The pictures of docs/howto/view.md, cluster.md and lending.md, each from a run of its own:
+`python -m tests.emulator.view.page.screenshots`, or with the names of some: `view`, `cluster`, `loans`."""
 
+import json
 import shutil
+import subprocess
+import sys
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
-from tests.command import ringhil
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.command import ringhil, started
 from tests.emulator.view.page.conftest import viewed
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -24,22 +30,80 @@ def take(page: Page, url: str, name: str) -> None:
     page.screenshot(path=IMAGES / name)
 
 
-def main() -> None:
-    """Write them all."""
+def view(browser: Browser, folder: Path) -> None:
+    """Two rings, one of which loses its entry GPU."""
+    recording = folder / "f.rec"
+    ringhil("run", ROOT / "examples/fail-over.yaml", "--record", recording)
+    with viewed(recording) as url:
+        for name, width, height, scheme in (("view.png", 1600, 900, "light"), ("view-narrow.png", 400, 800, "dark")):
+            context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+            take(context.new_page(), url, name)
+            context.close()
+
+
+def cluster(browser: Browser, folder: Path) -> None:
+    """Nine servers by four policies, when most is used."""
+    policies = [word for name in ("pack-first", "power-first", "best-fit", "pwr") for word in ("--policy", name)]
+    ringhil("place", ROOT / "examples/cluster.yaml", *policies, "--fleet", "table", "--html", folder / "c.html")
+    page = browser.new_page(viewport={"width": 1600, "height": 900})
+    page.goto((folder / "c.html").as_uri())
+    page.get_by_label("Curves of").select_option("Power")
+    page.get_by_role("combobox", name="Server").select_option("mixed")
+    page.screenshot(path=IMAGES / "cluster.png")
+
+
+LENDER = """
+name: lender
+server:
+  cards:
+    a: {gpus: 6, host_links: [0, 1], types: {default: T4}}
+  power:
+    T4: {run_power: 700, idle_power: 100}
+"""
+KINDS = ("training", "serving", "video")
+
+
+def loans(browser: Browser, folder: Path) -> None:
+    """A lender with three guests at a time, one of which still has its GPU."""
+    (folder / "server.yaml").write_text(LENDER)
+    words = ("lend", "serve", "server.yaml", "--attachment", "sim", "--work", 1.5, "--sample", 0.2)
+    with started(*words, "--json", stdout=subprocess.PIPE, cwd=folder) as server:
+        ready = json.loads(server.stdout.readline())
+
+        def asked(method: str, path: str, **what: object) -> dict[str, object]:
+            head = {"Authorization": f"Bearer {ready['token']}", "Content-Type": "application/json"}
+            body = json.dumps(what).encode() if what else None
+            with urllib.request.urlopen(
+                urllib.request.Request(ready["url"] + path, body, head, method=method)
+            ) as answer:
+                found: dict[str, object] = json.load(answer)
+            return found
+
+        there = list[object]()
+        for guest in range(9):
+            loan = asked("POST", "/v1/loans", node=f"i-{guest + 32:08x}", kind=KINDS[guest % 3], size=1 << 30)
+            there.append(loan["id"])
+            time.sleep(1.2)
+            if len(there) > 2:
+                asked("DELETE", f"/v1/loans/{there.pop(0)}")
+        time.sleep(1.5)
+        server.terminate()
+    ringhil("lend", "usage", "--html", "l.html", cwd=folder)
+    page = browser.new_page(viewport={"width": 1600, "height": 900})
+    page.goto((folder / "l.html").as_uri())
+    page.get_by_role("option").filter(has_text="lent").nth(4).click()
+    page.screenshot(path=IMAGES / "loans.png")
+
+
+def main(names: list[str]) -> None:
+    """Write them."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        recording = Path(folder) / "f.rec"
-        ringhil("run", ROOT / "examples/fail-over.yaml", "--record", recording)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        with viewed(recording) as url:
-            for name, width, height, scheme in (
-                ("view.png", 1600, 900, "light"),
-                ("view-narrow.png", 400, 800, "dark"),
-            ):
-                context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-                take(context.new_page(), url, name)
-                context.close()
+        for picture in (view, cluster, loans):
+            if not names or picture.__name__ in names:
+                picture(browser, Path(folder))
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
