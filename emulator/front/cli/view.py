@@ -7,6 +7,7 @@ import tempfile
 import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -17,18 +18,26 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import FILE, firmware_option, rtl_options
+from ringhil.emulator.front.cli.options import FILE, WholeNumber, firmware_option, rtl_options
 from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
 from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load
+from ringhil.emulator.serial.client import TIMEOUT
+from ringhil.emulator.serial.line import BAUD, BAUDS
+from ringhil.emulator.serial.words import EVENTS, event_kinds
 from ringhil.emulator.trace.recording import Recording
 
-_ADDRESS = re.compile(r"[a-z0-9+]+:/", re.IGNORECASE)  # of a URL, which a path has with one stroke
+if TYPE_CHECKING:
+    from ringhil.emulator.view.card import ShownCard
+    from ringhil.emulator.view.shown import Shown
+    from ringhil.emulator.web_server import WebServer
+
+_URL = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
 _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
 
 
 @click.command("view")
-@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING|SERVER.yaml")
+@click.argument("shown", metavar="RECORDING|SERVER.yaml|URL")
 @click.option(
     "--listen",
     "where",
@@ -41,9 +50,20 @@ _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
 @click.option("--no-open", is_flag=True, help="Open no browser.")
 @rtl_options
 @firmware_option
+@click.option(
+    "--baud", type=WholeNumber(*BAUDS), default=BAUD, show_default=True, help="Of a card: baud rate of a physical port."
+)
+@click.option(
+    "--events",
+    "kinds",
+    metavar="KINDS",
+    default="roles,counts,faults",
+    show_default=True,
+    help=f"Of a card: events of these kinds: {', '.join(EVENTS)}.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print where the page is as one JSON document; open no browser.")
 def command(
-    file: Path,
+    shown: str,
     where: str,
     html: Path | None,
     at: int | None,
@@ -51,11 +71,14 @@ def command(
     rtl: Path | None,
     top: str,
     firmware: tuple[str, ...],
+    baud: int,
+    kinds: str,
     as_json: bool,
 ) -> int:
     """Show a run in a browser: rings with frames that move, roles, faults, counts, and a time line both ways.
 
-    A server's file is run and recorded while the page shows it. The page is there until SIGINT or SIGTERM.
+    A server's file is run and recorded while the page shows it. URL is the management port of a card, real or served,
+    as `ringhil card` takes it. The page is there until SIGINT or SIGTERM.
 
     With --html a file is written that needs no server: all of a small run, else what is around failures.
     """
@@ -63,10 +86,11 @@ def command(
         from ringhil.emulator.view.alone import page_alone
         from ringhil.emulator.view.files import built
 
-        if _ADDRESS.match(str(file)):
-            raise click.UsageError(
-                "found an address; a served server is shown by its recording, which `serve --record FILE` writes"
-            )
+        file = Path(shown)
+        if _URL.match(shown) or file.is_char_device():
+            if html is not None or at is not None or firmware or rtl is not None:
+                raise click.UsageError("--html, --at, --firmware and --rtl are for a run; found the URL of a card")
+            return _show_card(stack, shown, baud, kinds, where, _Announced(None, no_open, as_json))
         choice = firmware_of(firmware)
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
@@ -77,12 +101,9 @@ def command(
         if html is not None:
             check_apart([file], html=html)
             must_be_writable(html)
-        if html is None:
+        else:
             # Only now: a page that stands alone needs no server.
-            from ringhil.emulator.lending.tokens import new_token
-            from ringhil.emulator.view.gate import Gate
             from ringhil.emulator.view.shown import Shown
-            from ringhil.emulator.view.web import application
             from ringhil.emulator.web_server import WebServer
 
             web = WebServer(where)
@@ -106,21 +127,60 @@ def command(
             if as_json:
                 click.echo(json.dumps({"html": str(html)}))
             return 0
-        shown = Shown(file, session, growing)
-        stack.callback(shown.close)
-        token = None if web.loopback else new_token()
-        url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"
-        url += "" if at is None else f"#{at}"
-        gate = Gate(application(shown, page), web.host, web.port, token)
-
-        def end(number: int, frame: object) -> None:
-            shown.ended = True
-            web.end()
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, end)
-        click.echo(json.dumps({"ready": True, "url": url}) if as_json else url)
-        if not (no_open or as_json or webbrowser.open(url)):
-            raise RinghilError("found no browser; open the address above in one, with --no-open")
-        web.answer(gate)
+        run = Shown(file, session, growing)
+        stack.callback(run.close)
+        _answer(web, run, page, _Announced(at, no_open, as_json))
     return 0
+
+
+class _Announced(NamedTuple):
+    """How it is said where the page is. `at`: the row with which it begins."""
+
+    at: int | None
+    no_open: bool
+    as_json: bool
+
+
+def _show_card(stack: ExitStack, url: str, baud: int, kinds: str, where: str, announced: _Announced) -> int:
+    """The card at a management port."""
+    from ringhil.emulator.view.card import ShownCard
+    from ringhil.emulator.view.files import built
+    from ringhil.emulator.view.listening import CardListener
+    from ringhil.emulator.web_server import WebServer
+
+    try:
+        events = event_kinds(kinds)
+    except ValueError as error:
+        raise click.UsageError(f"--events: {error}") from None
+    if url.startswith("replay://"):
+        raise click.UsageError("a recorded session answers what was asked in it, and nothing else; found replay://")
+    page = built()
+    web = WebServer(where)
+    stack.callback(web.close)
+    card = ShownCard(CardListener(url, baud=baud, timeout=TIMEOUT, kinds=events))
+    stack.callback(card.close)
+    _answer(web, card, page, announced)
+    return 0
+
+
+def _answer(web: "WebServer", shown: "Shown | ShownCard", page: dict[str, tuple[bytes, str]], said: _Announced) -> None:
+    """Until SIGINT or SIGTERM."""
+    from ringhil.emulator.lending.tokens import new_token
+    from ringhil.emulator.view.gate import Gate
+    from ringhil.emulator.view.web import application
+
+    token = None if web.loopback else new_token()
+    url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"
+    url += "" if said.at is None else f"#{said.at}"
+    gate = Gate(application(shown, page), web.host, web.port, token)
+
+    def end(number: int, frame: object) -> None:
+        shown.ended = True
+        web.end()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    click.echo(json.dumps({"ready": True, "url": url}) if said.as_json else url)
+    if not (said.no_open or said.as_json or webbrowser.open(url)):
+        raise RinghilError("found no browser; open the address above in one, with --no-open")
+    web.answer(gate)

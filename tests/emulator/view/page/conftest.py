@@ -48,8 +48,8 @@ def session(recorded: Path) -> Iterator[DebugSession]:
 
 
 @contextmanager
-def viewed(file: Path) -> Iterator[str]:
-    """Where the page of a recording or server's file is."""
+def viewed(file: Path | str) -> Iterator[str]:
+    """Where the page of a recording, a server's file or a card is."""
     with started("view", file, "--json", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             yield json.loads(process.stdout.readline())["url"]
