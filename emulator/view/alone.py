@@ -7,14 +7,16 @@ around faults and the end: so many at most, so that no file is larger than a few
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.files import write_whole
+from ringhil.emulator.files import reason_of, write_whole
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.view import reading
@@ -210,15 +212,32 @@ def page_alone(session: DebugSession, page: dict[str, tuple[bytes, str]]) -> str
     return in_one(page, embedded(session))
 
 
-def leave_page(recording: Path, library: Library, firmware: FirmwareChoice = OURS) -> Path | None:
-    """Such a page beside the recording of a case that failed. None: it can't be had, which takes nothing from the
-    recording. Raises OSError."""
+class LeftPage(NamedTuple):
+    """`path` None: there is none, and `why`."""
+
+    path: Path | None
+    why: str = ""
+
+
+def leave_page(recording: Path, library: Library, firmware: FirmwareChoice = OURS) -> LeftPage:
+    """Such a page beside the recording of a case that failed. That there is none takes nothing from the recording."""
     try:
         page = built()
         with DebugSession(recording, library, firmware=firmware) as session:
             text = page_alone(session, page)
-    except RinghilError:
+        path = recording.with_suffix(".html")
+        write_whole(path, text)
+    except RinghilError as error:
+        return LeftPage(None, one_line(str(error)))
+    except OSError as error:
+        return LeftPage(None, f"{path.name}: cannot be written: {reason_of(error)}")
+    return LeftPage(path)
+
+
+def told_missing(reasons: Iterable[str]) -> str | None:
+    """What is said on standard error of cases without a page, by why; None: nothing."""
+    found = [why for why in reasons if why]
+    if not found:
         return None
-    path = recording.with_suffix(".html")
-    write_whole(path, text)
-    return path
+    cases = f"{len(found):,} case{'s' * (len(found) != 1)}"
+    return f"no page was left of {cases}: {'; '.join(dict.fromkeys(found))}"
