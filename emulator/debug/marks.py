@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -110,4 +110,9 @@ class TimeMarks:
 
 def strongest(marks: Sequence[TimeMark]) -> str:
     """The sign of several in one place."""
-    return min((mark.sign for mark in marks), key="x!oEB-".index)
+    return strongest_sign(mark.sign for mark in marks)
+
+
+def strongest_sign(signs: Iterable[str]) -> str:
+    """That which tells most."""
+    return min(signs, key="x!oEB-".index)

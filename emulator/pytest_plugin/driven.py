@@ -56,6 +56,7 @@ class Driven:
     def __init__(self, scenario: Scenario, library: Library, left: Path) -> None:
         self._server = Run(scenario, library)
         self._left = left
+        self.library, self._finished = library, False
         self._events: list[TimelineEvent] = list(scenario.timeline)
         self.scenario = scenario
         self._server.start()
@@ -171,11 +172,20 @@ class Driven:
         """
         __tracebackhide__ = True  # of pytest: the test is what is to be seen
         outcome = self._server.finish()
+        self._finished = True
         if outcome.failures:
-            driven = replace(self.scenario, timeline=_in_time(self._events))
-            self._left.write_text(dumps(driven), encoding="utf-8")
+            self._left.write_text(dumps(self.driven), encoding="utf-8")
             raise AssertionError("\n".join([*outcome.failures, f"replay: ringhil run {self._left}"]))
         return outcome
+
+    @property
+    def driven(self) -> Scenario:
+        """The scenario as it was driven: to its end, or up to now."""
+        timeline = _in_time(self._events)
+        if self._finished:
+            return replace(self.scenario, timeline=timeline)
+        past = tuple(event for event in timeline if event.at < self.now)
+        return replace(self.scenario, timeline=past, expect=(), until=max(1, self.now))
 
     def close(self) -> None:
         """Free the models."""

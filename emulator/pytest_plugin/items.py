@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ringhil.emulator.build.node_rtl import NODE
-from ringhil.emulator.campaign.verify.evidence import Replay
+from ringhil.emulator.campaign.verify.evidence import RECORDING, Evidence, Replay
 from ringhil.emulator.campaign.verify.junit import lines
 from ringhil.emulator.campaign.verify.player import Player, variants_of
 from ringhil.emulator.campaign.verify.selection import Selection
@@ -62,7 +63,10 @@ class ScenarioItem(pytest.Item):
 
     def runtest(self) -> None:
         """Play and judge it."""
-        verdict = self._player.get().play(0, self._place)
+        player = self._player.get()
+        verdict = player.play(0, self._place)
+        if player.evidence is not None:
+            verdict = player.evidence.publish(verdict)
         told = {"cycles": verdict.cycles, "seed": verdict.seed, "rtl": self._player.get().library.rtl}
         known = hashes(None, self._player.get().library.rtl)
         if verdict.scenario:
@@ -76,12 +80,20 @@ class ScenarioItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What failed, by line of the file, and how to play it again."""
         if isinstance(excinfo.value, ScenarioFailedError):
-            return "\n".join([*lines(excinfo.value.verdict), f"or:     pytest '{self.nodeid}'"])
+            verdict = excinfo.value.verdict
+            return "\n".join([*lines(verdict), *_recorded(verdict), f"or:     pytest '{self.nodeid}'"])
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """The place at which it stands, from line 0."""
         return self.path, 0, f"{self.path.name}: {self.name}"
+
+
+def _recorded(verdict: Verdict) -> Iterator[str]:
+    if verdict.left is not None:
+        yield f"recorded: ringhil step {verdict.left / RECORDING}"
+        page = (verdict.left / RECORDING).with_suffix(".html")
+        yield f"no page was left: {verdict.no_page}" if verdict.no_page else f"page: {page}"
 
 
 class _Lazy:
@@ -99,5 +111,9 @@ class _Lazy:
             library = library_of(rtl, top)
             path = Path(os.path.relpath(self._file.path))
             replay = Replay(seed, None if rtl is None else (rtl, top or NODE))
-            self._player = Player([path], library, Selection(), seed, replay, None)
+            folder = option("--ringhil-record")
+            evidence = None
+            if folder is not None:
+                evidence = Evidence.below(folder, [path], replay, version("ringhil"), waves=False, record=True)
+            self._player = Player([path], library, Selection(), seed, replay, evidence)
         return self._player

@@ -11,7 +11,7 @@ in `card_plugin.py`.
 Each variant of a sweep is a test. Nothing of ringhil is loaded before such a file or the fixture comes up.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,19 +26,33 @@ pytest_plugins = ["ringhil.emulator.pytest_plugin.card_plugin"]
 
 _DEFAULT = ("test_*.yaml", "test_*.yml", "*_test.yaml", "*_test.yml")
 _ALL, _SEED, _RTL, _TOP = "--ringhil-scenarios", "--ringhil-scenario-seed", "--ringhil-rtl", "--ringhil-top"
+_RECORD = "--ringhil-record"
 _SETTING = "ringhil_scenarios"
 
 
+_driven = pytest.StashKey["list[Driven]"]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Which files, which seed, whose RTL."""
+    """Which files, which seed, whose RTL, what is left."""
     group = parser.getgroup("ringhil")
     group.addoption(_ALL, action="store_true", help="collect every scenario file below the paths")
     group.addoption(_SEED, type=int, default=None, metavar="N", help="seed of scenarios, instead of the files' own")
     group.addoption(_RTL, type=Path, default=None, metavar="DIR", help="play scenarios on the RTL of this directory")
     group.addoption(_TOP, default=None, metavar="MODULE", help="the node in that directory")
+    group.addoption(
+        _RECORD, type=Path, default=None, metavar="DIR", help="leave a recording of each failed test there, and a page"
+    )
     parser.addini(
         _SETTING, type="args", default=None, help=f"patterns of scenario files' names (default: {' '.join(_DEFAULT)})"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What is left has a place."""
+    folder = config.getoption(_RECORD)
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise pytest.UsageError(f"{_RECORD} {folder}: it is no folder; name one for recordings")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -67,6 +81,21 @@ def _fits(file: Path, root: Path, pattern: str) -> bool:
     return fnmatch(file.name, pattern) or fnmatch(relative, pattern)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a test that failed, the servers of its fixture are left as recordings; its report says where."""
+    report = yield
+    folder = item.config.getoption(_RECORD)
+    servers = item.stash.get(_driven, [])
+    if folder is not None and servers and call.when == "call" and report.failed:
+        from ringhil.emulator.pytest_plugin.recorded import leave
+
+        report.sections.append(("recorded by ringhil", "\n".join(leave(folder, item.nodeid, servers))))
+    return report
+
+
 @pytest.fixture
 def ringhil(
     request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
@@ -79,7 +108,7 @@ def ringhil(
     from ringhil.emulator.pytest_plugin.items import library_of
     from ringhil.emulator.server.hashes import hashes
 
-    started: list[Driven] = []
+    started = request.node.stash[_driven] = list[Driven]()
 
     def start(source: "Scenario | Path | str", *, variant: str | None = None, seed: int | None = None) -> Driven:
         chosen = request.config.getoption(_SEED) if seed is None else seed

@@ -5,16 +5,18 @@ around faults and the end: so many at most, so that no file is larger than a few
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.documents import one_line
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.files import write_whole
+from ringhil.emulator.files import reason_of, write_whole
 from ringhil.emulator.pages.one_file import as_data, as_script, as_style, policy
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace.recording import RecordedMessage
@@ -211,15 +213,32 @@ def page_alone(session: DebugSession, page: dict[str, tuple[bytes, str]]) -> str
     return in_one(page, embedded(session))
 
 
-def leave_page(recording: Path, library: Library, firmware: FirmwareChoice = OURS) -> Path | None:
-    """Such a page beside the recording of a case that failed. None: it can't be had, which takes nothing from the
-    recording. Raises OSError."""
+class LeftPage(NamedTuple):
+    """`path` None: there is none, and `why`."""
+
+    path: Path | None
+    why: str = ""
+
+
+def leave_page(recording: Path, library: Library, firmware: FirmwareChoice = OURS) -> LeftPage:
+    """Such a page beside the recording of a case that failed. That there is none takes nothing from the recording."""
     try:
         page = built()
         with DebugSession(recording, library, firmware=firmware) as session:
             text = page_alone(session, page)
-    except RinghilError:
+        path = recording.with_suffix(".html")
+        write_whole(path, text)
+    except RinghilError as error:
+        return LeftPage(None, one_line(str(error)))
+    except OSError as error:
+        return LeftPage(None, f"{path.name}: cannot be written: {reason_of(error)}")
+    return LeftPage(path)
+
+
+def told_missing(reasons: Iterable[str]) -> str | None:
+    """What is said on standard error of cases without a page, by why; None: nothing."""
+    found = [why for why in reasons if why]
+    if not found:
         return None
-    path = recording.with_suffix(".html")
-    write_whole(path, text)
-    return path
+    cases = f"{len(found):,} case{'s' * (len(found) != 1)}"
+    return f"no page was left of {cases}: {'; '.join(dict.fromkeys(found))}"

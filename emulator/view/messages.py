@@ -66,7 +66,7 @@ class ViewAbout(Document):
     """What is shown. `source`: what was opened; `live`: it still goes on; `complete`: the recording says how it ended;
     `cut_off`: the file is shorter than it was. `rows`, `last_cycle`: as far as it has come. `cycles_per_second`: of the
     server's clock, where the file says. `kinds`, `ways`, `names`: what a condition may name. `unplayable`: why states
-    (hops, passes, registers) can't be had; None: they can."""
+    (hops, passes, registers) can't be had; None: they can. `first_row`: of a card the first that is still kept."""
 
     format: int
     source: Literal["recording", "run", "server"]
@@ -87,6 +87,7 @@ class ViewAbout(Document):
     failed: list[str]
     failures: list[FailureAbout]
     unplayable: str | None
+    first_row: Number
 
 
 class RowLine(Document):
@@ -306,13 +307,16 @@ class Elsewhere(Document):
 
 class Followed(Document):
     """`/api/follow`: an event of a stream of them (`text/event-stream`), whenever there is more; the last one has
-    `live` false. `failed`: why the run broke off."""
+    `live` false. `failed`: why the run broke off, or why a card isn't heard at present. `first_row`: as in `about`;
+    `begun`: how often a card has been another one since, or was powered up anew."""
 
     rows: Number
     last_cycle: Cycle
     live: bool
     complete: bool
     failed: str | None
+    first_row: Number
+    begun: Number
 
 
 class ViewWindow(Document):

@@ -23,7 +23,7 @@ from ringhil.emulator.events.server import (
 from ringhil.emulator.scenario import EventAction
 from ringhil.emulator.scenario.file.faults import LENDINGS, Trait, having
 from ringhil.emulator.trace.recording import RecordedEvent, Recording
-from ringhil.emulator.view.messages import CardPicture, GpuPicture, LinkPicture, ViewPicture
+from ringhil.emulator.view.messages import CardAbout, CardPicture, GpuPicture, LinkPicture, ViewPicture
 from ringhil.emulator.view.places import Wires
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed
 
@@ -245,52 +245,56 @@ class Pictures:
 
     def shown(self, told: ToldPicture, cycle: int, until: int, row: int) -> ViewPicture:
         """What is so as the page has it."""
-        values = told.values
-        links = sorted((where, found) for (what, where), found in values.items() if what == "faults" and "-" in where)
-        shares = values.get(("shares", ""), [])
-        return ViewPicture(
-            cycle=cycle,
-            until=until,
-            row=row,
-            exact=False,
-            gpus=[self._gpu(gpu, values) for gpu in self._gpus],
-            cards=[
-                self._card(number, shares[number] if number < len(shares) else None, values)
-                for number in range(len(self._cards))
-            ],
-            links=[LinkPicture(link=link, faults=sorted(faults)) for link, faults in links if faults],
-        )
+        return drawn(told, self._gpus, self._wires.cards, cycle, until, row)
 
-    @staticmethod
-    def _gpu(gpu: str, values: dict[Key, Any]) -> GpuPicture:
-        faults = values.get(("faults", gpu), frozenset())
-        turn, switching = values.get(("turn", gpu), (None, False))
-        gone = any(values.get((what, gpu)) for what in ("lost", "down"))
-        return GpuPicture(
-            gpu=gpu,
-            roles=sorted(values.get(("roles", gpu), ())),
-            faults=sorted(faults),
-            failed=gone or not having(Trait.STOPS).isdisjoint(faults),
-            lent=values.get(("lent", gpu), False),
-            draining=values.get(("draining", gpu), False),
-            bypassed=None,
-            turn=turn,
-            switching=switching,
-            pages=values.get(("pages", gpu)),
-        )
 
-    def _card(self, number: int, share: int | None, values: dict[Key, Any]) -> CardPicture:
-        card = self._wires.cards[number]
-        count, members, counted = values.get(("count", card.name), (None, None, None))
-        rank, epoch = values.get(("lease", card.name), (None, None))
-        known = rank is not None and 0 <= rank < len(card.host)
-        return CardPicture(
-            card=card.name,
-            count=count,
-            members=members,
-            counted=counted,
-            entry=card.host[rank] if known else None,
-            epoch=epoch,
-            share=share,
-            cpu=None,
-        )
+def drawn(told: ToldPicture, gpus: list[str], cards: list[CardAbout], cycle: int, until: int, row: int) -> ViewPicture:
+    """What is so as the page has it."""
+    values = told.values
+    links = sorted((where, found) for (what, where), found in values.items() if what == "faults" and "-" in where)
+    shares = values.get(("shares", ""), [])
+    return ViewPicture(
+        cycle=cycle,
+        until=until,
+        row=row,
+        exact=False,
+        gpus=[_gpu(gpu, values) for gpu in gpus],
+        cards=[
+            _card(card, shares[number] if number < len(shares) else None, values) for number, card in enumerate(cards)
+        ],
+        links=[LinkPicture(link=link, faults=sorted(faults)) for link, faults in links if faults],
+    )
+
+
+def _gpu(gpu: str, values: dict[Key, Any]) -> GpuPicture:
+    faults = values.get(("faults", gpu), frozenset())
+    turn, switching = values.get(("turn", gpu), (None, False))
+    gone = any(values.get((what, gpu)) for what in ("lost", "down"))
+    return GpuPicture(
+        gpu=gpu,
+        roles=sorted(values.get(("roles", gpu), ())),
+        faults=sorted(faults),
+        failed=gone or not having(Trait.STOPS).isdisjoint(faults),
+        lent=values.get(("lent", gpu), False),
+        draining=values.get(("draining", gpu), False),
+        bypassed=values.get(("bypassed", gpu)),
+        turn=turn,
+        switching=switching,
+        pages=values.get(("pages", gpu)),
+    )
+
+
+def _card(card: CardAbout, share: int | None, values: dict[Key, Any]) -> CardPicture:
+    count, members, counted = values.get(("count", card.name), (None, None, None))
+    rank, epoch = values.get(("lease", card.name), (None, None))
+    known = rank is not None and 0 <= rank < len(card.host)
+    return CardPicture(
+        card=card.name,
+        count=count,
+        members=members,
+        counted=counted,
+        entry=card.host[rank] if known else None,
+        epoch=epoch,
+        share=share,
+        cpu=None,
+    )

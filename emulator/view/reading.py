@@ -100,6 +100,7 @@ def about(
         failed=[str(each) for each in said] if isinstance(said, list) else [],
         failures=failures,
         unplayable=None,
+        first_row=1,
     )
 
 

@@ -15,15 +15,24 @@ from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
 from ringhil.emulator.view import reading
-from ringhil.emulator.view.messages import FailureAbout, Followed, ViewAbout, ViewMarks, ViewPicture
+from ringhil.emulator.view.messages import (
+    Elsewhere,
+    FailureAbout,
+    Followed,
+    ViewAbout,
+    ViewMarks,
+    ViewPicture,
+    ViewRow,
+    ViewRows,
+)
 from ringhil.emulator.view.pictures import Pictures
 from ringhil.emulator.view.places import Wires
 from ringhil.emulator.view.playing import ViewWorker
 from ringhil.emulator.view.timeline import ViewTime
 
-_TICK = 0.2  # seconds between looks at a recording that grows
+TICK = 0.2  # seconds between looks at a recording that grows
 _TURN = 0.001  # seconds for others, between two pieces of what is read on
-_ALIVE = 15.0  # seconds without news, after which a browser that has vanished is found out
+ALIVE = 15.0  # seconds without news, after which a browser that has vanished is found out
 _PATIENCE = 0.5  # seconds that the rows of failures may take
 _OTHERS = "no state: another program still records this run; states can be had when it has ended"
 _MOST_WAITING = 64  # requests that have to be played or searched for
@@ -89,7 +98,7 @@ class Shown:
                 done = self._pictures.read(self.recording, last) and not more
                 if done and self.growing is None:
                     return
-                await asyncio.sleep(_TICK if done else _TURN)
+                await asyncio.sleep(TICK if done else _TURN)
 
     @staticmethod
     def _heard(desk: Desk) -> None:
@@ -153,6 +162,23 @@ class Shown:
             raise ViewError(answer.why)
         return answer
 
+    @property
+    def last(self) -> int:
+        """The number of the last row."""
+        return self.recording.last_number
+
+    def lines(self, first: int, count: int) -> ViewRows:
+        """Rows from a number on. Raises RecordingError."""
+        return reading.lines(self.recording, first, count)
+
+    def row(self, number: int) -> ViewRow | None:
+        """One, decoded; None: there is none of this number. Raises RecordingError."""
+        return reading.row(self.recording, number)
+
+    def elsewhere(self, number: int) -> Elsewhere:
+        """A row, which is there, in other tools. Raises RecordingError."""
+        return reading.in_other_tools(self.recording, number)
+
     async def picture(self, cycle: int, exact: bool) -> ViewPicture:
         """Of a cycle, as far as it has come. Raises RecordingError and ViewError."""
         there = self.recording.at(cycle)
@@ -170,7 +196,7 @@ class Shown:
     def followed(self) -> Followed:
         """How far it has come, looked up once for all who ask at a time. Raises RecordingError."""
         now = time.monotonic()
-        if self._followed is None or now - self._looked >= _TICK / 2:
+        if self._followed is None or now - self._looked >= TICK / 2:
             self._looked, self._followed = now, self._look_up()
         return self._followed
 
@@ -182,6 +208,8 @@ class Shown:
             live=self.growing is not None,
             complete=self.recording.complete,
             failed=self.broke_off,
+            first_row=1,
+            begun=0,
         )
 
     async def follow(self) -> AsyncIterator[Followed | None]:
@@ -190,10 +218,10 @@ class Shown:
         said, quiet = None, 0.0
         while not self.ended:
             now = self.followed()
-            if now != said or quiet >= _ALIVE:
+            if now != said or quiet >= ALIVE:
                 yield now if now != said else None
                 said, quiet = now, 0.0
             if not now.live:
                 return
-            await asyncio.sleep(_TICK)
-            quiet += _TICK
+            await asyncio.sleep(TICK)
+            quiet += TICK

@@ -2,18 +2,30 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel
 
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.trace import RecordingError
-from ringhil.emulator.view import reading
 from ringhil.emulator.view.files import INDEX
 from ringhil.emulator.view.gate import error
-from ringhil.emulator.view.messages import MOST_BUCKETS, MOST_CYCLES, MOST_ROWS, ViewFound, json_of
-from ringhil.emulator.view.shown import Shown, ViewError
+from ringhil.emulator.view.messages import (
+    MOST_BUCKETS,
+    MOST_CYCLES,
+    MOST_ROWS,
+    Elsewhere,
+    Followed,
+    ViewAbout,
+    ViewFound,
+    ViewMarks,
+    ViewPicture,
+    ViewRow,
+    ViewRows,
+    json_of,
+)
+from ringhil.emulator.view.shown import ViewError
 
 try:
     from starlette.applications import Starlette
@@ -33,7 +45,23 @@ _DIGITS = 19
 _TEXT = 2_000  # letters
 
 
-def application(shown: Shown, page: dict[str, tuple[bytes, str]]) -> "ASGIApp":
+class Answering(Protocol):
+    """What is shown: a recording (`shown.Shown`), or a card (`card.ShownCard`)."""
+
+    @property
+    def last(self) -> int: ...
+    def begin(self) -> None: ...
+    async def about(self) -> ViewAbout: ...
+    def lines(self, first: int, count: int) -> ViewRows: ...
+    def row(self, number: int) -> ViewRow | None: ...
+    async def picture(self, cycle: int, exact: bool) -> ViewPicture: ...
+    async def marks(self, buckets: int) -> ViewMarks: ...
+    def elsewhere(self, number: int) -> Elsewhere: ...
+    async def ask(self, what: str, number: int, *values: Any, search: bool = False) -> Any: ...
+    def follow(self) -> AsyncIterator[Followed | None]: ...
+
+
+def application(shown: Answering, page: dict[str, tuple[bytes, str]]) -> "ASGIApp":
     """`page`: content and type of its files, by their path."""
     answers = _Answers(shown)
     routes = [Route(f"/api/{name}", answers.answered(answer)) for name, answer in answers.by_name.items()]
@@ -55,7 +83,7 @@ def _file(content: bytes, kind: str) -> Respond:
 
 
 class _Answers:
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: Answering) -> None:
         self._shown, self._begun = shown, False
         self.by_name: dict[str, Answer] = {
             "about": self.about,
@@ -101,12 +129,12 @@ class _Answers:
 
     async def rows(self, request: Request) -> BaseModel:
         first, count = _number(request, "from", 1, default=1), _number(request, "count", 1, MOST_ROWS, MOST_ROWS)
-        return reading.lines(self._shown.recording, first, count)
+        return self._shown.lines(first, count)
 
     async def row(self, request: Request) -> BaseModel:
-        found = reading.row(self._shown.recording, number := _whole("row", request.path_params["number"], 1, _LARGEST))
+        found = self._shown.row(number := _whole("row", request.path_params["number"], 1, _LARGEST))
         if found is None:
-            raise ViewError(f"row: found {number}; there are 1 to {self._shown.recording.last_number}", 404)
+            raise ViewError(f"row: found {number}; there are 1 to {self._shown.last}", 404)
         return found
 
     async def hops(self, request: Request) -> BaseModel:
@@ -136,9 +164,7 @@ class _Answers:
         return await self._ask("card", self._there("number", _text(request, "number")), _text(request, "name"))
 
     async def elsewhere(self, request: Request) -> BaseModel:
-        recording = self._shown.recording
-        number = _whole("row", request.path_params["number"], 1, recording.last_number)
-        return reading.in_other_tools(recording, number)
+        return self._shown.elsewhere(_whole("row", request.path_params["number"], 1, self._shown.last))
 
     async def _ask(self, what: str, number: int, *values: Any) -> BaseModel:
         found: BaseModel = await self._shown.ask(what, number, *values)
@@ -146,7 +172,7 @@ class _Answers:
 
     def _there(self, name: str, text: str) -> int:
         """The number of a row; 0: before the first."""
-        return _whole(name, text, 0, self._shown.recording.last_number)
+        return _whole(name, text, 0, self._shown.last)
 
     async def follow(self, request: Request) -> Response:
         """A stream of events."""

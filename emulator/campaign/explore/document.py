@@ -116,11 +116,13 @@ def _failing_json(row: Row, written: Failing | None) -> dict[str, Any]:
         "smallest": None,
         "recording": None,
         "page": None,
+        "no_page": None,
     }
     if written is not None:
         shrunk = None if written.shrunk is None else str(written.shrunk)
         recording = None if written.recording is None else str(written.recording)
         files = {"file": str(written.file), "replay": written.command, "shrunk": shrunk, "recording": recording}
         files["page"] = None if written.page is None else str(written.page)
+        files["no_page"] = written.no_page or None
         files["smallest"] = written.smallest
     return {**row_json(row), **files, "doomed": None if written is None else written.doomed}

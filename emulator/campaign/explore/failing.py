@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.sorts import MOST_FILES
@@ -17,6 +17,9 @@ from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import Scenario, dumps, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.trace import RecordingError
+
+if TYPE_CHECKING:
+    from ringhil.emulator.view.alone import LeftPage
 
 MOST_SHRUNK = 10
 MOST_DOOMED = 10
@@ -38,6 +41,7 @@ class Failing:
     doomed: dict[str, Any] | None = None
     page: Path | None = None
     moment: int | None = None
+    no_page: str = ""  # why there is none, where there should be
 
     @property
     def smallest(self) -> str | None:
@@ -93,37 +97,34 @@ def record_failing(
         if case.row.result.verdict == VerdictWord.HUNG:
             result.append(case)
             continue
-        wrong = _recorded(path, campaign, case.row, library, limit, firmware)
-        if wrong is not None:
-            raise RecordingError(wrong)
-        page = path.with_suffix(".html")
-        case = replace(case, recording=path)
-        if page.exists():
-            case = replace(case, page=page, moment=first_failure(path, library, firmware))
-        result.append(case)
+        page = _recorded(path, campaign, case.row, library, limit, firmware)
+        moment = None if page.path is None else first_failure(path, library, firmware)
+        result.append(replace(case, recording=path, page=page.path, no_page=page.why, moment=moment))
     return result
 
 
 def _recorded(
     path: Path, campaign: StoredCampaign, row: Row, library: Library, limit: float, firmware: FirmwareChoice
-) -> str | None:
-    """What went wrong."""
+) -> "LeftPage":
+    """Its page. Raises RecordingError."""
     # Imported here: it is needed by campaigns that find something, only.
     from ringhil.emulator.debug.recorder import record_run
     from ringhil.emulator.view.alone import leave_page
 
-    def play() -> str | None:
+    def play() -> "LeftPage | str":
         try:
             record_run(path, scenario_of(campaign, row), library, firmware)
-            leave_page(path, library, firmware)
         except (RecordingError, OSError) as error:
             return str(error)
-        return None
+        return leave_page(path, library, firmware)
 
     try:
-        return forked(play, limit)
+        found = forked(play, limit)
     except ForkedError as error:
-        return f"{path}: {'it takes too long' if error.hung else 'the process that recorded it died'}"
+        found = f"{path}: {'it takes too long' if error.hung else 'the process that recorded it died'}"
+    if isinstance(found, str):
+        raise RecordingError(found)
+    return found
 
 
 def since_when(

@@ -34,7 +34,6 @@ from ringhil.emulator.server.hashes import hashes
 from ringhil.emulator.server.node_choice import ALL_HERE, NodeChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.waves import WaveError
-from ringhil.emulator.view.alone import leave_page
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Replay:
 
 
 _PARTIAL = ".verify-partial"
-_RECORDING = "run.rec"
+RECORDING = "run.rec"
 _LONGEST_NAME = 100  # characters of a folder's name
 _VARIANT = re.compile(r"\.(\d{5,})$")  # the end of a variant's folder; no file's own may have it
 
@@ -103,13 +102,13 @@ class Evidence:
             shutil.rmtree(draft, ignore_errors=True)  # of a process that died
             draft.mkdir(parents=True)
             try:
-                self._write(draft, verdict, scenario, library)
+                no_page = self._write(draft, verdict, scenario, library)
             except BaseException:
                 shutil.rmtree(draft, ignore_errors=True)
                 raise
         except (OSError, WaveError, RecordingError) as error:
             return _not_written(verdict, target, error)
-        return replace(verdict, left=target)
+        return replace(verdict, left=target, no_page=no_page)
 
     def take(self, verdict: Verdict) -> dict[str, bytes]:
         """The files that `draft` has written, by name; they are gone then."""
@@ -156,7 +155,9 @@ class Evidence:
             with contextlib.suppress(OSError):
                 self.out.rmdir()  # if nothing is in it
 
-    def _write(self, folder: Path, verdict: Verdict, scenario: Scenario, library: Library) -> None:
+    def _write(self, folder: Path, verdict: Verdict, scenario: Scenario, library: Library) -> str:
+        """Returns why there is no page that was asked for; empty: there is."""
+        no_page = ""
         (folder / "scenario.yaml").write_text(dumps(scenario), encoding="utf-8")
         document: dict[str, object] = {
             "ringhil": self.version,
@@ -172,6 +173,7 @@ class Evidence:
             "waves": None,
             "recording": None,
             "page": None,
+            "no_page": "",
         }
         if self.waves:
             cycle = min((f.at for f in verdict.failures if f.at is not None), default=verdict.cycles)
@@ -181,12 +183,15 @@ class Evidence:
             document["waves"] = {"file": "waves.fst", "failure": cycle, "from": start, "to": end}
         if self.record:
             from ringhil.emulator.debug.recorder import record_run  # only for what failed
+            from ringhil.emulator.view.alone import leave_page
 
-            record_run(folder / _RECORDING, scenario, library, self.replay.firmware)
-            document["recording"] = _RECORDING
-            page = leave_page(folder / _RECORDING, library, self.replay.firmware)
-            document["page"] = None if page is None else page.name
+            record_run(folder / RECORDING, scenario, library, self.replay.firmware)
+            document["recording"] = RECORDING
+            page = leave_page(folder / RECORDING, library, self.replay.firmware)
+            document["page"] = None if page.path is None else page.path.name
+            document["no_page"] = no_page = page.why
         (folder / REPLAY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        return no_page
 
 
 def _draft(target: Path) -> Path:

@@ -63,6 +63,7 @@ class Verdict:
     replay: str
     left: Path | None = None
     note: str = ""  # what went wrong while leaving it
+    no_page: str = ""  # why no page of its recording was left with it
     unjudged: tuple[Finding, ...] = ()
     scenario: str = ""  # its hash
     known: str = ""  # why it is no news that it has failed
@@ -108,6 +109,7 @@ class Verdict:
             "not_judged": [str(each) for each in self.unjudged],
             "replay": self.replay,
             "left": None if self.left is None else self.left.as_posix(),
+            "no_page": self.no_page or None,
         }
 
 

@@ -321,6 +321,10 @@ def _failing(
     if options["record"]:
         with terminal.working("recording") as progress:
             failing = record_failing(kept, failing, library, options["limit"], progress, firmware)
+        from ringhil.emulator.view.alone import told_missing
+
+        if (missing := told_missing(case.no_page for case in failing)) is not None:
+            terminal.say(f"ringhil: {missing}", err=True)
     if options["doomed"]:
         with terminal.working("asking since when") as progress:
             failing = since_when(failing, library, progress, firmware)

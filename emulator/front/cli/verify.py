@@ -250,6 +250,10 @@ def command(
         terminal.say(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
     elif report.unmatched:
         terminal.say(f"ringhil: {nothing(replace(selection, patterns=report.unmatched))}", err=True)
+    if any(v.no_page for v in report.results):
+        from ringhil.emulator.view.alone import told_missing
+
+        terminal.say(f"ringhil: {told_missing(v.no_page for v in report.results)}", err=True)
     return report.exit_code
 
 

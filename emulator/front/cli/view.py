@@ -2,9 +2,7 @@
 
 import json
 import re
-import signal
 import tempfile
-import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,21 +12,24 @@ from ringhil.emulator.debug.growing import Growing
 from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, cells_library
-from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.front.cli import terminal, view_fleet
 from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import FILE, firmware_option, rtl_options
+from ringhil.emulator.front.cli.options import FILE, WholeNumber, firmware_option, rtl_options
+from ringhil.emulator.front.cli.view_served import ViewOptions, answer
 from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
 from ringhil.emulator.scenario import load
+from ringhil.emulator.serial.client import TIMEOUT
+from ringhil.emulator.serial.line import BAUD, BAUDS
+from ringhil.emulator.serial.words import EVENTS, event_kinds
 from ringhil.emulator.trace.recording import Recording
 
-_ADDRESS = re.compile(r"[a-z0-9+]+:/", re.IGNORECASE)  # of a URL, which a path has with one stroke
+_URL = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
 _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
 
 
 @click.command("view")
-@click.argument("shown", metavar="RECORDING|SERVER.yaml|CLUSTER.yaml|DATABASE")
+@click.argument("shown", metavar="RECORDING|SERVER.yaml|CLUSTER.yaml|URL")
 @click.option(
     "--listen",
     "where",
@@ -44,6 +45,17 @@ _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
 @click.option(
     "--policy", "policies", multiple=True, metavar="NAME", help="Play a cluster by this one; may be repeated."
 )
+@click.option(
+    "--baud", type=WholeNumber(*BAUDS), default=BAUD, show_default=True, help="Of a card: baud rate of a physical port."
+)
+@click.option(
+    "--events",
+    "kinds",
+    metavar="KINDS",
+    default="roles,counts,faults",
+    show_default=True,
+    help=f"Of a card: events of these kinds: {', '.join(EVENTS)}.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print where the page is as one JSON document; open no browser.")
 def command(
     shown: str,
@@ -55,13 +67,15 @@ def command(
     top: str,
     firmware: tuple[str, ...],
     policies: tuple[str, ...],
+    baud: int,
+    kinds: str,
     as_json: bool,
 ) -> int:
     """Show a run in a browser: rings with frames that move, roles, faults, counts, and a time line both ways.
 
     A server's file is run and recorded while the page shows it. A cluster's file is played as `ringhil place` does, on
-    a table; DATABASE (sqlite:///FILE, …) is where loans and usage are, and is followed. The page is there until SIGINT
-    or SIGTERM.
+    a table. URL is the management port of a card, real or served, as `ringhil card` takes it, or the database of loans
+    and usage (sqlite:///FILE, …), which is followed. The page is there until SIGINT or SIGTERM.
 
     With --html a file is written that needs no server: all of a small run, else what is around failures.
     """
@@ -69,18 +83,19 @@ def command(
         from ringhil.emulator.view.alone import page_alone
         from ringhil.emulator.view.files import built
 
+        options = ViewOptions(html, where, no_open, as_json, at)
         if view_fleet.is_fleet(shown):
             if at is not None or firmware or rtl is not None:
                 raise click.UsageError("--at, --firmware and --rtl are for a run of a server")
-            view_fleet.show(shown, policies, view_fleet.ViewOptions(html, where, no_open, as_json))
+            view_fleet.show(shown, policies, options)
             return 0
         if policies:
             raise click.UsageError("--policy is for a cluster's file")
         file = Path(shown)
-        if _ADDRESS.match(shown):
-            raise click.UsageError(
-                "found an address; a served server is shown by its recording, which `serve --record FILE` writes"
-            )
+        if _URL.match(shown) or file.is_char_device():
+            if html is not None or at is not None or firmware or rtl is not None:
+                raise click.UsageError("--html, --at, --firmware and --rtl are for a run; found the URL of a card")
+            return _show_card(stack, shown, baud, kinds, options)
         choice = firmware_given(firmware)
         if choice.boards:
             raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
@@ -91,10 +106,8 @@ def command(
         if html is not None:
             check_apart([file], html=html)
             must_be_writable(html)
-        if html is None:
+        else:
             # Only now: a page that stands alone needs no server.
-            from ringhil.emulator.lending.tokens import new_token
-            from ringhil.emulator.view.gate import Gate
             from ringhil.emulator.view.shown import Shown
             from ringhil.emulator.view.web import application
             from ringhil.emulator.web_server import WebServer
@@ -122,19 +135,28 @@ def command(
             return 0
         run = Shown(file, session, growing)
         stack.callback(run.close)
-        token = None if web.loopback else new_token()
-        url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"
-        url += "" if at is None else f"#{at}"
-        gate = Gate(application(run, page), web.host, web.port, token)
+        answer(web, application(run, page), options, run)
+    return 0
 
-        def end(number: int, frame: object) -> None:
-            run.ended = True
-            web.end()
 
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, end)
-        click.echo(json.dumps({"ready": True, "url": url}) if as_json else url)
-        if not (no_open or as_json or webbrowser.open(url)):
-            raise RinghilError("found no browser; open the address above in one, with --no-open")
-        web.answer(gate)
+def _show_card(stack: ExitStack, url: str, baud: int, kinds: str, options: ViewOptions) -> int:
+    """The card at a management port."""
+    from ringhil.emulator.view.card import ShownCard
+    from ringhil.emulator.view.files import built
+    from ringhil.emulator.view.listening import CardListener
+    from ringhil.emulator.view.web import application
+    from ringhil.emulator.web_server import WebServer
+
+    try:
+        events = event_kinds(kinds)
+    except ValueError as error:
+        raise click.UsageError(f"--events: {error}") from None
+    if url.startswith("replay://"):
+        raise click.UsageError("a recorded session answers what was asked in it, and nothing else; found replay://")
+    page = built()
+    web = WebServer(options.where)
+    stack.callback(web.close)
+    card = ShownCard(CardListener(url, baud=baud, timeout=TIMEOUT, kinds=events))
+    stack.callback(card.close)
+    answer(web, application(card, page), options, card)
     return 0

@@ -2,33 +2,20 @@
 
 import json
 import re
-import signal
-import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from ringhil.emulator.campaign.verify.discover import is_cluster
-from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.front.cli.view_served import ViewOptions, answer
 from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
 from ringhil.emulator.view.files import built
 from ringhil.emulator.view.fleet import CLUSTER, LOANS, ClusterAbout, LoansAbout
 
 _DATABASE = re.compile(r"(?:sqlite|mariadb|mysql|postgresql)(?:\+[a-z0-9]+)?://", re.IGNORECASE)
 Page = dict[str, tuple[bytes, str]]
-
-
-@dataclass(frozen=True)
-class ViewOptions:
-    """How the page is shown: as a file, or at an address."""
-
-    html: Path | None
-    where: str
-    no_open: bool
-    as_json: bool
 
 
 def is_fleet(shown: str) -> bool:
@@ -76,21 +63,11 @@ def _shown(
         if options.as_json:
             click.echo(json.dumps({"html": str(options.html)}))
         return
-    from ringhil.emulator.lending.tokens import new_token
     from ringhil.emulator.view.fleet_web import application
-    from ringhil.emulator.view.gate import Gate
     from ringhil.emulator.web_server import WebServer
 
     web = WebServer(options.where)
     try:
-        token = None if web.loopback else new_token()
-        gate = Gate(application(with_answers(page, about, name), loans), web.host, web.port, token)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: web.end())
-        url = f"{web.url}/" if token is None else f"{web.url}/?token={token}"
-        click.echo(json.dumps({"ready": True, "url": url}) if options.as_json else url)
-        if not (options.no_open or options.as_json or webbrowser.open(url)):
-            raise RinghilError("found no browser; open the address above in one, with --no-open")
-        web.answer(gate)
+        answer(web, application(with_answers(page, about, name), loans), options)
     finally:
         web.close()

@@ -153,7 +153,11 @@ class CardClient:
 
     def read(self, gpu: int, register: str | int) -> int:
         """Returns the value of a register of a GPU's node, by name or address. Raises CardError, and RefusedError."""
-        return self._ask(m.ReadRequest(self._next(), gpu, _address(register)), m.ReadReply).value
+        return self.read_at(gpu, register).value
+
+    def read_at(self, gpu: int, register: str | int) -> m.ReadReply:
+        """Returns the same, with the cycle in which it was read."""
+        return self._ask(m.ReadRequest(self._next(), gpu, _address(register)), m.ReadReply)
 
     def write(self, gpu: int, register: str | int, value: int) -> int:
         """Writes a register of a GPU's node. Returns the cycle in which it was done."""

@@ -120,7 +120,10 @@ def test_what_is_wrong_is_one_line(recorded: Path, tmp_path: Path) -> None:
             (str(recorded), "--listen", f"127.0.0.1:{port}"): "Address already in use",
             (str(recorded), "--listen", "nowhere"): "--listen: found 'nowhere'; allowed is HOST:PORT",
             (str(tmp_path / "none"),): "No such file",
-            ("tcp://127.0.0.1:4711",): "a served server is shown by its recording",
+            ("tcp://127.0.0.1:4711",): "tcp://127.0.0.1:4711: cannot be opened",
+            (f"socket://127.0.0.1:{port}", "--html", str(tmp_path / "p")): "are for a run; found the URL of a card",
+            (f"socket://127.0.0.1:{port}", "--events", "role"): "--events: found 'role'; allowed are frames, roles",
+            ("replay://session.jsonl",): "answers what was asked in it, and nothing else",
             (str(cut),): "",
             (str(other),): "is version 99 of the format",
         }

@@ -213,7 +213,7 @@ function CardState() {
         </Part>
       )}
       <Unplayable />
-      {found && <Part title="What the CPU knows"><Fields of={found.knows} /></Part>}
+      {found && <Part title={s.about.value?.source === "server" ? "What it says now" : "What the CPU knows"}><Fields of={found.knows} /></Part>}
     </>
   );
 }

@@ -37,7 +37,7 @@ export const elsewhere = signal<m.Elsewhere | null>(null); // the same moment in
 
 export const lastCycle = computed(() => about.value?.last_cycle ?? 0);
 export const lastRow = computed(() => about.value?.rows ?? 0);
-export const places = computed(() => new Places(source.value?.windows ?? [{ first: 1, last: lastRow.value }]));
+export const places = computed(() => new Places(source.value?.windows ?? [{ first: about.value?.first_row ?? 1, last: lastRow.value }]));
 export const gpus = computed(() => (about.value?.cards ?? []).flatMap((one) => one.gpus));
 
 const fail = (error: Error) => void (notice.value = error.message);
@@ -260,7 +260,7 @@ function details(): void {
     detailNotice.value = "";
     askRow(at);
     if (!playing.value && !following.value && !about.value?.unplayable) askHops(at);
-  } else if (!playing.value && !following.value) {
+  } else if (!playing.value && (!following.value || about.value?.source === "server")) {
     detailNotice.value = "";
     if (tab.value === "gpu" && gpu.value) askState({ gpu: gpu.value, number: at });
     if (tab.value === "card" && cardName.value) askCard({ name: cardName.value, number: at });
@@ -268,12 +268,17 @@ function details(): void {
 }
 
 let marksRead = 0;
+let [failed, begun]: [string | null, number | null] = [null, null];
 
 function grown(news: m.Followed): void {
   if (!about.value) return;
-  about.value = { ...about.value, rows: news.rows, last_cycle: news.last_cycle, live: news.live, complete: news.complete };
+  begun ??= news.begun;
+  if (begun !== news.begun) location.reload(); // another card, or one that was powered up anew
+  const { rows, last_cycle, live, complete, first_row } = news;
+  about.value = { ...about.value, rows, last_cycle, live, complete, first_row };
   if (following.value) goCycle(news.last_cycle);
-  if (news.failed) notice.value = news.failed;
+  if (failed !== news.failed) notice.value = news.failed ?? "";
+  failed = news.failed;
   const now = performance.now();
   if (!news.live || now - marksRead > 1_000) {
     marksRead = now;

@@ -244,6 +244,13 @@ def test_failing_cases_are_recorded(tmp_path: Path) -> None:
     assert case["doomed"] is None
     assert case["page"] == case["file"].replace(".yaml", ".html")
     assert '"invariant":"' in Path(case["page"]).read_text()
+    Path(case["page"]).unlink()
+    Path(case["page"]).mkdir()  # in its place
+    run = command.ringhil("explore", lying, *few, "--record", "--json")
+    again = json.loads(run.stdout)["failing"][0]
+    assert (run.returncode, again["recording"], again["page"]) == (1, case["recording"], None)
+    assert again["no_page"] == f"{Path(case['page']).name}: cannot be written: it is a folder; name a file"
+    assert f"no page was left of 1 case: {again['no_page']}" in run.stderr
     assert all(each["recording"] is each["page"] is None for each in document(lying, *few, code=1)["failing"])
     line = refusal(lying, "--faults", "skip_count", "--phases", 1, "--record")
     assert line.endswith("--record: wanted is --out DIR, beside whose files the recordings are left")

@@ -14,6 +14,7 @@ from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.campaign.verify.window import AFTER, LONGEST, SHORTEST, record, window
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.events.hardware import Advanced
+from ringhil.emulator.front.cli.main import main
 from ringhil.emulator.judge.findings import Finding, Name, say
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import load, loads
@@ -198,3 +199,21 @@ def test_a_full_disk_costs_the_folder_and_not_the_verdict(tmp_path: Path) -> Non
     assert "bad.yaml:5: expected at 3500" in done.stdout
     assert "ringhil-verify/bad: cannot be written: File too large" in done.stdout
     assert {path.name for path in tmp_path.rglob("*")} <= {"bad.yaml", "ringhil-verify", ".last-failed"}
+
+
+def test_that_there_is_no_page_is_said_and_takes_nothing_from_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, bad=BAD)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ringhil.emulator.view.files.files", lambda _: tmp_path)  # as if it wasn't built
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", ".", "--record", "--jobs", "1", "--json"])
+    said = capsys.readouterr()
+    assert ended.value.code == 1
+    why = "the page was not built: found no emulator/view/built/index.html; `make page` builds it"
+    assert said.err.splitlines() == [f"ringhil: no page was left of 1 case: {why}"]
+    (result,) = json.loads(said.out)["results"]
+    assert (result["verdict"], result["no_page"]) == ("fail", why)
+    assert json.loads((tmp_path / "ringhil-verify" / "bad" / "replay.json").read_text())["no_page"] == why
+    assert (tmp_path / "ringhil-verify" / "bad" / "run.rec").exists()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ringhil.emulator.trace.recording import Recording
+
 from .files import BAD, GOOD, SWEEP, WRONG
 
 COCOTB = "cocotb_tools._pytest.plugin"
@@ -203,3 +205,36 @@ def test_ones_own_rtl_is_played(pytester: pytest.Pytester) -> None:
     found, text = outcomes(pytester, "--ringhil-rtl=none")
     assert found == {"failed": 1}
     assert "no SystemVerilog files" in text
+
+
+STRUCK = """
+def test_it_is_struck(ringhil):
+    server = ringhil("server: {cards: {a: {gpus: 4}}}")
+    server.run_to(3000)
+    server.strike("dead", "a.2")
+    server.strike("dead", "a.1", at=90_000)
+    server.run(3000)
+    assert server.members("a") == [0, 1, 2, 3]
+
+def test_it_goes_well(ringhil):
+    ringhil("server: {cards: {a: {gpus: 4}}}").run_to(3000)
+"""
+
+
+def test_each_test_that_fails_leaves_a_recording_and_its_page(pytester: pytest.Pytester) -> None:
+    write(pytester, test_good=GOOD, test_bad=BAD)
+    (pytester.path / "test_struck.py").write_text(STRUCK)
+    found, text = outcomes(pytester, "--ringhil-record", "left")
+    assert found == {"passed": 2, "failed": 2}
+    files = [Path("left/test_bad/run.rec"), Path("left/test_struck.py-test_it_is_struck.rec")]
+    for file in files:
+        assert f"recorded: ringhil step {file}\npage: {file.with_suffix('.html')}\n" in text
+        assert (
+            '<script type="application/json" id="ringhil">' in (pytester.path / file).with_suffix(".html").read_text()
+        )
+    assert sorted(each.relative_to(pytester.path) for each in (pytester.path / "left").rglob("*.rec")) == files
+    with Recording(pytester.path / files[1]) as recording:
+        assert [event.cycle for event in recording.events_of(("Struck",), 1, 9)] == [3000]
+        assert max(event.cycle for event in recording.events()) <= 6000
+    refused = pytester.runpytest_subprocess("-n0", "--ringhil-record", "test_struck.py")
+    assert "--ringhil-record test_struck.py: it is no folder" in refused.stderr.str()

@@ -49,7 +49,7 @@ def session(recorded: Path) -> Iterator[DebugSession]:
 
 @contextmanager
 def viewed(file: Path | str) -> Iterator[str]:
-    """Where the page of a recording, a file or a database is."""
+    """Where the page of a recording, a file, a database or a card is."""
     with started("view", file, "--json", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             yield json.loads(process.stdout.readline())["url"]

@@ -1,0 +1,32 @@
+"""What a failed test leaves with `--ringhil-record DIR`: its servers are played again, and written down."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ringhil.emulator.debug.recorder import record_run
+from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.files import reason_of
+from ringhil.emulator.pytest_plugin.driven import Driven
+from ringhil.emulator.view.alone import leave_page
+
+_LONGEST = 120  # letters of a file's name
+
+
+def leave(folder: Path, test: str, servers: Sequence[Driven]) -> Iterator[str]:
+    """A recording of each, and its page; lines that say where, or why there is none. `test`: its name in pytest."""
+    name = re.sub(r"[^A-Za-z0-9_.+-]+", "-", test).strip("-.")[-_LONGEST:].lstrip("-.")
+    for number, server in enumerate(servers, 1):
+        path = folder / f"{name}{f'-{number}' if len(servers) > 1 else ''}.rec"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            record_run(path, server.driven, server.library)
+        except OSError as error:
+            yield f"no recording was left: {path}: cannot be written: {reason_of(error)}"
+            continue
+        except RinghilError as error:
+            yield f"no recording was left: {error}"
+            continue
+        yield f"recorded: ringhil step {path}"
+        page = leave_page(path, server.library)
+        yield f"page: {page.path}" if page.path is not None else f"no page was left: {page.why}"
