@@ -26,7 +26,7 @@ def page_beside(recording: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class LeftPage:
+class LinkedPage:
     """A page beside a recording. `rows`: of the cycles that were asked for, as far as the page has them."""
 
     path: Path
@@ -42,7 +42,7 @@ class LeftPage:
         return href(self.path, report)
 
 
-def leave_linked(recording: Path, library: Library, cycles: Sequence[int], around: Sequence[int]) -> LeftPage:
+def leave_linked(recording: Path, library: Library, cycles: Sequence[int], around: Sequence[int]) -> LinkedPage:
     """Write the page of a recording beside it; of a long one it has what is around failures, and around these cycles.
     Raises RinghilError."""
     page, path = built(), page_beside(recording)
@@ -55,7 +55,7 @@ def leave_linked(recording: Path, library: Library, cycles: Sequence[int], aroun
         except OSError as error:
             raise PageError(f"{shown(path)}: cannot be written: {reason_of(error)}") from None
     there = [range(each.first, each.last + 1) for each in answers.windows]
-    return LeftPage(path, {cycle: row for cycle, row in rows.items() if any(row in each for each in there)})
+    return LinkedPage(path, {cycle: row for cycle, row in rows.items() if any(row in each for each in there)})
 
 
 def first_failure(recording: Path, library: Library, firmware: FirmwareChoice = OURS) -> int | None:

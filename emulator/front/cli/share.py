@@ -26,7 +26,7 @@ from ringhil.emulator.scenario import Scenario, ScenarioError, load
 from ringhil.emulator.server.hashes import hashes
 
 if TYPE_CHECKING:
-    from ringhil.emulator.view.linking import LeftPage
+    from ringhil.emulator.view.linking import LinkedPage
 
 _KIB = 1 << 10
 _SECOND = 10**9  # nanoseconds
@@ -137,7 +137,7 @@ class _Seen:
         )
 
 
-def _leave(record: Path, library: Library, gpus: list[SharedGpu]) -> "LeftPage":
+def _leave(record: Path, library: Library, gpus: list[SharedGpu]) -> "LinkedPage":
     """The page of a recording, with moments of the turns that are shown in detail."""
     # Imported here: without a recording nobody needs it.
     from ringhil.emulator.view.linking import leave_linked

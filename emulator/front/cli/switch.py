@@ -30,7 +30,7 @@ from ringhil.emulator.scenario.networks.table import table_text
 from ringhil.emulator.server.hashes import hashes
 
 if TYPE_CHECKING:
-    from ringhil.emulator.view.linking import LeftPage
+    from ringhil.emulator.view.linking import LinkedPage
 
 _MIB = 1 << 20
 _MS = 10**6  # nanoseconds
@@ -205,7 +205,7 @@ def _write(path: Path, scenario: Scenario, played: PlayedPolicies, library: Libr
     def cycle(policy: str, ms: float) -> int:
         return played.since[policy] + round(ms * _MS / switching.cycle)
 
-    pages: dict[str, LeftPage] = {}
+    pages: dict[str, LinkedPage] = {}
     for policy, recording in played.recordings.items():
         outcome = played.outcomes[policy]
         around = [cycle(policy, each.since_ms) for each in outcome.switches[:CLOSE]]
@@ -227,7 +227,7 @@ def _write(path: Path, scenario: Scenario, played: PlayedPolicies, library: Libr
     write_page(path, text)
 
 
-def _leave(recording: Path, library: Library, cycles: Sequence[int], around: Sequence[int]) -> "LeftPage":
+def _leave(recording: Path, library: Library, cycles: Sequence[int], around: Sequence[int]) -> "LinkedPage":
     # Imported here: without a recording nobody needs it.
     from ringhil.emulator.view.linking import leave_linked
 

@@ -26,13 +26,13 @@ class ViewOptions:
     at: int | None = None
 
 
-class Shown(Protocol):
+class Endable(Protocol):
     """What is shown; `ended`: nobody wants to know more of it."""
 
     ended: bool
 
 
-def answer(web: "WebServer", application: Any, options: ViewOptions, shown: Shown | None = None) -> None:
+def answer(web: "WebServer", application: Any, options: ViewOptions, shown: Endable | None = None) -> None:
     """Say where the page is, open it, and answer until SIGINT or SIGTERM. Raises RinghilError."""
     from ringhil.emulator.lending.tokens import new_token  # with --html there is no server
     from ringhil.emulator.view.gate import Gate
