@@ -60,10 +60,12 @@ class Unanswered(NamedTuple):
 
 
 class Desk:
-    """Raises DebugError where the session can't be opened. Requests are done one after the other, each a method of
-    `worker`, which is made in the process."""
+    """Raises DebugError where the session can't be opened; without `wait` whoever asks is told. Requests are done one
+    after the other, each a method of what `worker` makes in the process."""
 
-    def __init__(self, open_session: Open, worker: "type[SessionWorker] | None" = None) -> None:
+    def __init__(
+        self, open_session: Open, worker: "Callable[..., SessionWorker] | None" = None, *, wait: bool = True
+    ) -> None:
         context = get_context("fork")
         self._line, theirs = context.Pipe()
         self._broken = context.RawValue("Q", 0)  # the number of the request that is to be broken off
@@ -75,13 +77,21 @@ class Desk:
         self._process.start()
         theirs.close()
         self._waiting: deque[tuple[str, Where, tuple[Any, ...], Then]] = deque()
-        self._then: Then | None = None
         self._asked = 0  # requests
-        good, answer = self._line.recv()
-        if not good:
-            self.close()
-            raise DebugError(answer)
-        self.verbs: tuple[str, ...] = answer
+        self._gone: str | None = None  # why nothing is answered any more
+        self.verbs: tuple[str, ...] = ()
+        self._then: Then | None = self._opened  # its first answer
+        if wait:
+            self.heard()
+            if self._gone is not None:
+                self.close()
+                raise DebugError(self._gone)
+
+    def _opened(self, answer: Any) -> None:
+        if isinstance(answer, Unanswered):
+            self._gone = answer.why
+        else:
+            self.verbs = answer
 
     @property
     def busy(self) -> bool:
@@ -103,6 +113,8 @@ class Desk:
         self._next()
 
     def _next(self) -> None:
+        while self._gone is not None and self._waiting:
+            self._waiting.popleft()[3](Unanswered(self._gone))
         if self._then is None and self._waiting:
             what, where, values, self._then = self._waiting.popleft()
             self._asked += 1
@@ -114,12 +126,13 @@ class Desk:
         try:
             good, answer = self._line.recv()
         except (EOFError, OSError):
-            good, answer = False, "the process that does this has died"
+            self._gone = self._gone or "the process that does this has died"
+            good, answer = False, self._gone
         then, self._then = self._then, None
         if then is not None:
             then(answer if good else Unanswered(answer))
         self._next()
-        return self._process.is_alive()
+        return self._gone is None
 
     def stop(self) -> None:
         """Break off what is being done, where that can be."""

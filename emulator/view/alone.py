@@ -22,6 +22,7 @@ from ringhil.emulator.view.files import INDEX, PageError, built
 from ringhil.emulator.view.messages import (
     Embedded,
     FailureAbout,
+    ViewDoomed,
     ViewHops,
     ViewPasses,
     ViewRow,
@@ -45,7 +46,7 @@ _SCRIPT = re.compile(r'<script\b[^>]*\bsrc="([^"]+)"[^>]*></script>')
 _STYLE = re.compile(r'<link\b[^>]*\brel="stylesheet"[^>]*>')
 _LINK = re.compile(r'<link\b[^>]*\brel="(?:icon|modulepreload|preload)"[^>]*>')
 _HREF = re.compile(r'\bhref="([^"]+)"')
-ID = "ringhil"  # of the element with the answers
+_DATA = '<script type="application/json" id="ringhil">'  # begins the answers
 
 
 def embedded(session: DebugSession) -> Embedded:
@@ -184,7 +185,7 @@ def in_one(page: dict[str, tuple[bytes, str]], answers: Embedded) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    data = f'<script type="application/json" id="{ID}">{_escaped(json_of(answers))}</script>'
+    data = f"{_DATA}{_escaped(json_of(answers))}</script>"
     begin, opened, inside = made[0].partition("<head>")
     return f"{begin}{opened}{meta}{inside}{data}{body}{made[1]}"
 
@@ -208,6 +209,15 @@ def _escaped(text: str) -> str:
 def page_alone(session: DebugSession, page: dict[str, tuple[bytes, str]]) -> str:
     """The page of a recording as one file. Raises RecordingError and PageError."""
     return in_one(page, embedded(session))
+
+
+def add_doomed(page: Path, found: ViewDoomed) -> None:
+    """Since when its run was to fail, into such a page that was left. Raises OSError."""
+    text = page.read_text()
+    start = text.index(_DATA) + len(_DATA)
+    end = text.index("</script>", start)
+    told = Embedded.model_validate_json(text[start:end]).model_copy(update={"doomed": found})
+    write_whole(page, text[:start] + _escaped(json_of(told)) + text[end:])
 
 
 def leave_page(recording: Path, library: Library, firmware: FirmwareChoice = OURS) -> Path | None:

@@ -15,7 +15,8 @@ from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
 from ringhil.emulator.view import reading
-from ringhil.emulator.view.messages import FailureAbout, Followed, ViewAbout, ViewMarks, ViewPicture
+from ringhil.emulator.view.doom import Doom
+from ringhil.emulator.view.messages import DoomedAnswer, FailureAbout, Followed, ViewAbout, ViewMarks, ViewPicture
 from ringhil.emulator.view.pictures import Pictures
 from ringhil.emulator.view.places import Wires
 from ringhil.emulator.view.playing import ViewWorker
@@ -59,6 +60,8 @@ class Shown:
             self._time = ViewTime(self.recording)
             for _ in range(2):  # a search must not keep a state waiting
                 self._desks.append(Desk(open_session, ViewWorker))
+            self._doom = Doom(open_session)
+            self._desks.append(self._doom.desk)
         except BaseException:
             self.close()
             raise
@@ -166,6 +169,14 @@ class Shown:
     async def marks(self, buckets: int) -> ViewMarks:
         """The time line, as far as it has come. Raises RecordingError."""
         return self._time.marks(self.recording, buckets, self._failures or [])
+
+    def doomed(self, do: str) -> DoomedAnswer:
+        """Since when the run was to fail: `begin` or `stop` to play its futures, and how far that is."""
+        if do == "begin":
+            self._doom.begin()
+        elif do == "stop":
+            self._doom.stop()
+        return self._doom.answer()
 
     def followed(self) -> Followed:
         """How far it has come, looked up once for all who ask at a time. Raises RecordingError."""

@@ -68,6 +68,7 @@ class _Answers:
             "find": self.find,
             "state": self.state,
             "card": self.card,
+            "doomed": self.doomed,
             "elsewhere/{number}": self.elsewhere,
         }
 
@@ -134,6 +135,12 @@ class _Answers:
 
     async def card(self, request: Request) -> BaseModel:
         return await self._ask("card", self._there("number", _text(request, "number")), _text(request, "name"))
+
+    async def doomed(self, request: Request) -> BaseModel:
+        do = request.query_params.get("do", "")
+        if do not in ("", "begin", "stop"):
+            raise ViewError(f"do: found {do[:50]!r}; allowed are begin and stop")
+        return self._shown.doomed(do)
 
     async def elsewhere(self, request: Request) -> BaseModel:
         recording = self._shown.recording

@@ -2,6 +2,7 @@
 import { computed } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Chart, CURVES, range, SIGNS, zoom, zoomed } from "./chart";
+import { Doom } from "./doom";
 import * as s from "./state";
 
 const ICONS = {
@@ -73,6 +74,7 @@ export function Controls() {
           <Button icon="farther" name="Farther (-)" press={() => zoom(2)} disabled={!zoomed.value} />
         </div>
       </div>
+      <Doom />
       <Chart />
       <Scrubber />
       <Signs />

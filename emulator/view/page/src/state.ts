@@ -3,12 +3,13 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { latest } from "./latest";
 import type * as m from "./messages";
 import { Places } from "./places";
-import type { Source } from "./source";
+import type { Doing, Source } from "./source";
 
 export type Tab = "message" | "gpu" | "card";
 
 export const SPEEDS = [10, 50, 200, 1_000, 5_000, 20_000, 100_000]; // cycles of the server a second
 
+const DOOM = 500; // ms between looks at how far it is
 const SETTLED = 200; // ms without another wish
 
 export const source = signal<Source>(null!);
@@ -33,6 +34,7 @@ export const searched = signal(""); // the condition
 export const searching = signal(false);
 export const hidden = signal<ReadonlySet<string>>(new Set()); // kinds of frames that aren't drawn
 export const helping = signal(false);
+export const doom = signal<m.DoomedAnswer | null>(null); // null: of this run it can't be asked
 export const elsewhere = signal<m.Elsewhere | null>(null); // the same moment in other tools, when that is shown
 
 export const lastCycle = computed(() => about.value?.last_cycle ?? 0);
@@ -208,6 +210,22 @@ export async function askElsewhere(): Promise<void> {
   }
 }
 
+/** Since when the run was to fail: asked again until it is known. */
+export async function askDoom(does: Doing): Promise<void> {
+  const { complete, verdict, unplayable, live } = about.value!;
+  if (live || !complete || verdict === "pass" || unplayable) return;
+  try {
+    doom.value = await source.value.doomed(does);
+  } catch (error) {
+    fail(error as Error);
+    return;
+  }
+  clearTimeout(doomAsked);
+  if (doom.value.playing) doomAsked = window.setTimeout(() => void askDoom(""), DOOM);
+}
+
+let doomAsked = 0;
+
 /** The row that the address names; 0: none. */
 function named(): number {
   const found = Number(location.hash.slice(1));
@@ -222,6 +240,7 @@ export async function open(from: Source): Promise<void> {
   gpu.value = gpus.value[0] ?? "";
   const first = about.value.failures.find((failure) => failure.row !== null);
   readMarks();
+  void askDoom("");
   effect(details);
   effect(settle);
   addEventListener("hashchange", () => named() && void goRow(named()));
@@ -281,6 +300,9 @@ function grown(news: m.Followed): void {
   }
   if (!news.live) {
     following.value = false;
-    void source.value.about().then((found) => void (about.value = found), fail);
+    void source.value.about().then((found) => {
+      about.value = found;
+      void askDoom("");
+    }, fail);
   }
 }
