@@ -17,9 +17,12 @@ import re
 import unicodedata
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -31,7 +34,9 @@ def render(template: str, **values: object) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # commands that write no report are done sooner
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=lambda name: name is not None and name.endswith(".html.j2"),

@@ -1,66 +1,22 @@
-"""Since when a run was to fail (`debug.doomed`), for the page: found when somebody asks for it, by a process of its own
-that can be broken off and ends with the server."""
+"""Since when a run was to fail, for the page: found when somebody asks for it, by a process of its own, which can be
+broken off and ends with the server."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from multiprocessing.sharedctypes import RawArray
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ringhil.emulator.debug.commands import Commands
-from ringhil.emulator.debug.desk import Breaks, Desk, Open, SessionWorker, Then, Unanswered
-from ringhil.emulator.debug.doomed import Progress
-from ringhil.emulator.debug.session import DebugSession
-from ringhil.emulator.debug.shown import line
-from ringhil.emulator.trace.recording import Recording
-from ringhil.emulator.view.messages import DoomedAnswer, FailingShare, TurnedThere, ViewDoomed
+from ringhil.emulator.debug.desk import Desk, Open, Then, Unanswered
+from ringhil.emulator.view.messages import DoomedAnswer, ViewDoomed
 
-Document = dict[str, Any]
+if TYPE_CHECKING:
+    from ringhil.emulator.debug.worker import SessionWorker
 
 
-def view_doomed(recording: Recording, document: Document) -> ViewDoomed:
-    """What `doomed` has found, as `Doomed.to_json` has it, for the page. Raises RecordingError."""
+def _load(counted: Any) -> "Callable[..., SessionWorker]":
+    from ringhil.emulator.view.futures import DoomWorker  # loads all that stepping needs
 
-    def turn(found: Document | None) -> TurnedThere | None:
-        if found is None:
-            return None
-        number = None if found["main"] is None else found["main"]["number"]
-        item = None if number is None else next(recording.all(number, number), None)
-        said = None if item is None else line(item, recording.gpus)
-        text = "" if said is None else " ".join(filter(None, (said.kind, said.gpu, said.said)))
-        after, before = found["after"], found["before"]
-        cycle = before if item is None else item.cycle
-        return TurnedThere(after=after, before=before, cycle=cycle, row=number, text=text)
-
-    return ViewDoomed(
-        failure=document["failure"],
-        at=document["at"],
-        futures=document["futures"],
-        curve=[FailingShare(**each) for each in document["curve"]],
-        likely=turn(document["likely"]),
-        certain=turn(document["certain"]),
-    )
-
-
-class DoomWorker(SessionWorker):
-    """In the process. `counted`: how many futures were played, and how many there are at most."""
-
-    def __init__(self, session: DebugSession, breaks: Breaks, open_again: Open, counted: Any) -> None:
-        super().__init__(session, breaks, open_again)
-        self._counted = counted
-
-    def find_doomed(self) -> ViewDoomed:
-        """See `Commands`. The session is one of its own: the moments that it keeps go with it."""
-
-        @contextmanager
-        def counting(what: str) -> Iterator[Progress]:
-            def told(done: int, total: int) -> None:
-                self._counted[:] = done, total
-
-            yield told
-
-        with self._open_again() as session, self._breaks.allowed():
-            return view_doomed(session.recording, Commands(session, counting).do("doomed")["doomed"])
+    return partial(DoomWorker, counted=counted)
 
 
 class Doom:
@@ -68,7 +24,7 @@ class Doom:
 
     def __init__(self, open_session: Open) -> None:
         self._counted: Any = RawArray("Q", 2)
-        self.desk = Desk(open_session, partial(DoomWorker, counted=self._counted), wait=False)
+        self.desk = Desk(open_session, partial(_load, self._counted), late=True)
         self._told: Then | None = None  # who waits for the process
         self._found: ViewDoomed | None = None
         self._why: str | None = None

@@ -98,7 +98,7 @@ class _Answers:
             self._shown.begin()
 
     async def about(self, request: Request) -> BaseModel:
-        return await self._shown.about()
+        return await self._shown.about(quick=_number(request, "quick", 0, 1, 0) == 1)
 
     async def rows(self, request: Request) -> BaseModel:
         first, count = _number(request, "from", 1, default=1), _number(request, "count", 1, MOST_ROWS, MOST_ROWS)

@@ -127,7 +127,7 @@ def since_when(
     from ringhil.emulator.debug.commands import Commands
     from ringhil.emulator.debug.session import DebugSession
     from ringhil.emulator.view.alone import add_doomed
-    from ringhil.emulator.view.doom import view_doomed
+    from ringhil.emulator.view.futures import view_doomed
 
     asked = set[str]()
     result = []

@@ -7,21 +7,22 @@ import tempfile
 import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ringhil.emulator.debug.growing import Growing
-from ringhil.emulator.debug.recorder import record_run
-from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE, firmware_option, rtl_options
 from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
-from ringhil.emulator.loop.loading import firmware_of
 from ringhil.emulator.scenario import load
 from ringhil.emulator.trace.recording import Recording
+
+if TYPE_CHECKING:
+    from ringhil.emulator.debug.session import DebugSession
+    from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 _ADDRESS = re.compile(r"[a-z0-9+]+:/", re.IGNORECASE)  # of a URL, which a path has with one stroke
 _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
@@ -60,16 +61,14 @@ def command(
     With --html a file is written that needs no server: all of a small run, else what is around failures.
     """
     with explained(), ExitStack() as stack:
-        from ringhil.emulator.view.alone import page_alone
         from ringhil.emulator.view.files import built
 
         if _ADDRESS.match(str(file)):
             raise click.UsageError(
                 "found an address; a served server is shown by its recording, which `serve --record FILE` writes"
             )
-        choice = firmware_of(firmware)
-        if choice.boards:
-            raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
+        # Of a recording the first picture needs nothing of a run: what plays it is loaded where it is needed.
+        choice = _choice(firmware) if firmware or not Recording.is_one(file) else None
         page = built()
         scenario = None if Recording.is_one(file) else load(file)
         if at is not None and html is not None:
@@ -90,18 +89,26 @@ def command(
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         growing = None
-        if scenario is not None:
+        if scenario is not None and choice is not None:
             file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-view-"))) / file.stem
             if html is None:
+                from ringhil.emulator.debug.growing import Growing
+
                 growing = Growing(file, scenario, library, choice)
                 stack.callback(growing.close)
             else:
+                from ringhil.emulator.debug.recorder import record_run
+
                 record_run(file, scenario, library, choice)
 
-        def session() -> DebugSession:
-            return DebugSession(file, library, firmware=choice, memory=_MEMORY)
+        def session() -> "DebugSession":
+            from ringhil.emulator.debug.session import DebugSession
+
+            return DebugSession(file, library, firmware=choice or _choice(()), memory=_MEMORY)
 
         if html is not None:
+            from ringhil.emulator.view.alone import page_alone
+
             write_page(html, page_alone(stack.enter_context(session()), page))
             if as_json:
                 click.echo(json.dumps({"html": str(html)}))
@@ -124,3 +131,12 @@ def command(
             raise RinghilError("found no browser; open the address above in one, with --no-open")
         web.answer(gate)
     return 0
+
+
+def _choice(firmware: tuple[str, ...]) -> "FirmwareChoice":
+    from ringhil.emulator.loop.loading import firmware_of
+
+    choice = firmware_of(firmware)
+    if choice.boards:
+        raise click.UsageError("--firmware: a board can't go back; classes and libraries can")
+    return choice

@@ -11,7 +11,7 @@ from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.scenario import loads
-from ringhil.emulator.view.doom import view_doomed
+from ringhil.emulator.view.futures import view_doomed
 from ringhil.emulator.view.messages import ViewDoomed
 
 from .asking import Asked, asking

@@ -9,7 +9,8 @@ export interface Source {
   readonly alive: boolean;
   /** Which rows there are; null: all. */
   readonly windows: readonly m.ViewWindow[] | null;
-  about(): Promise<m.ViewAbout>;
+  /** `quick`: what isn't known at once (failures, why it can't be played) may be left out. */
+  about(quick?: boolean): Promise<m.ViewAbout>;
   rows(from: number, count: number): Promise<m.ViewRows>;
   row(number: number): Promise<m.ViewRow>;
   hops(number: number): Promise<m.ViewHops>;
@@ -43,7 +44,7 @@ export class Served implements Source {
     return found as Answer;
   }
 
-  about = () => this.ask<m.ViewAbout>("about");
+  about = (quick = false) => this.ask<m.ViewAbout>("about", quick ? { quick: 1 } : {});
   rows = (from: number, count: number) => this.ask<m.ViewRows>("rows", { from, count });
   row = (number: number) => this.ask<m.ViewRow>(`row/${number}`);
   hops = (number: number) => this.ask<m.ViewHops>(`hops/${number}`);

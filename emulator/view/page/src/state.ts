@@ -226,6 +226,14 @@ export async function askDoom(does: Doing): Promise<void> {
 
 let doomAsked = 0;
 
+/** All that is known of what is shown, when it doesn't go on. */
+function whole(): void {
+  void source.value.about().then((found) => {
+    about.value = found;
+    void askDoom("");
+  }, fail);
+}
+
 /** The row that the address names; 0: none. */
 function named(): number {
   const found = Number(location.hash.slice(1));
@@ -235,12 +243,12 @@ function named(): number {
 /** Open what there is to be shown. */
 export async function open(from: Source): Promise<void> {
   source.value = from;
-  about.value = await from.about();
+  about.value = await from.about(true);
   cardName.value = about.value.cards[0]?.name ?? "";
   gpu.value = gpus.value[0] ?? "";
   const first = about.value.failures.find((failure) => failure.row !== null);
   readMarks();
-  void askDoom("");
+  if (!about.value.live) whole();
   effect(details);
   effect(settle);
   addEventListener("hashchange", () => named() && void goRow(named()));
@@ -300,9 +308,6 @@ function grown(news: m.Followed): void {
   }
   if (!news.live) {
     following.value = false;
-    void source.value.about().then((found) => {
-      about.value = found;
-      void askDoom("");
-    }, fail);
+    whole();
   }
 }
