@@ -45,6 +45,7 @@ export const gpus = computed(() => (about.value?.cards ?? []).flatMap((one) => o
 const fail = (error: Error) => void (notice.value = error.message);
 const failDetail = (error: Error) => void (detailNotice.value = error.message);
 
+let rowOpen = false; // the row of the moment that is shown isn't known yet
 let wishes = 0; // to be elsewhere: an answer to an earlier one chooses no row
 
 const askPicture = latest(
@@ -52,7 +53,7 @@ const askPicture = latest(
   (found, asked) =>
     batch(() => {
       picture.value = found;
-      if (asked.choose && asked.wish === wishes) number.value = found.row;
+      if (asked.choose && asked.wish === wishes) [number.value, rowOpen] = [found.row, false];
     }),
   fail,
 );
@@ -108,6 +109,7 @@ export function goCycle(wanted: number): void {
 /** The same, of time that goes on. */
 export function playOn(wanted: number): void {
   cycle.value = bounded(wanted, lastCycle.value);
+  rowOpen = true;
   askPicture({ cycle: Math.floor(cycle.value), choose: true, wish: wishes });
 }
 
@@ -116,6 +118,7 @@ export async function goRow(wanted: number, at?: number): Promise<void> {
   const chosen = Math.max(1, Math.min(lastRow.value, wanted));
   pause();
   const wish = ++wishes;
+  rowOpen = false;
   number.value = chosen;
   try {
     const found = at ?? (await source.value.row(chosen)).cycle;
@@ -168,14 +171,16 @@ export async function search(back: boolean, condition = searched.value): Promise
   following.value = false;
   searching.value = true;
   notice.value = "";
+  let found: number | null = null;
   try {
-    const found = await source.value.find(condition, number.value, back);
-    if (found.row === null) notice.value = `No ${back ? "earlier" : "later"} row has ${condition}`;
-    else await goRow(found.row);
+    const from = rowOpen ? (await source.value.picture(Math.floor(cycle.value), false)).row : number.value;
+    found = (await source.value.find(condition, from, back)).row;
+    if (found === null) notice.value = `No ${back ? "earlier" : "later"} row has ${condition}`;
   } catch (error) {
     fail(error as Error);
   }
   searching.value = false;
+  if (found !== null) await goRow(found);
 }
 
 export function chooseGpu(name: string): void {
