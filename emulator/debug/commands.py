@@ -3,50 +3,33 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ringhil.emulator.debug.condition import Condition, ConditionError, Values, parse
+from ringhil.emulator.debug.condition import Condition, ConditionError, parse
 from ringhil.emulator.debug.doomed import MOST_TRIES, TRIES, Progress
-from ringhil.emulator.debug.items import COMMANDS, NO_FRAME, OF_COMMANDS, RecordedItem, gpus_there, said
+from ringhil.emulator.debug.items import RecordedItem, said
 from ringhil.emulator.debug.memory import plain
+from ringhil.emulator.debug.names import MESSAGES as MESSAGES
+from ringhil.emulator.debug.names import NAMES as NAMES
+from ringhil.emulator.debug.names import values as values
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.errors import printable
 from ringhil.emulator.events.recorded import KINDS
 from ringhil.emulator.forks import processors
 from ringhil.emulator.trace import RecordingError
-from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.waves.values import SignalValue
 from ringhil.protocol.enums import Bits
-from ringhil.protocol.frames import BY_KIND
 from ringhil.protocol.registers import ControlBit, StatusBit
 
 Document = dict[str, Any]
 
-# Kinds of messages, and the names of their fields.
-MESSAGES = {kind.__name__.lower(): [each.name for each in fields(kind)] for kind in BY_KIND.values()}
-NAMES = frozenset(
-    {"number", "cycle", "gpu", "kind", "way", "port", "bad", *(name for names in MESSAGES.values() for name in names)}
-    | {*OF_COMMANDS, *(name for names in KINDS.values() for name in names)}
-)
 _BITS: dict[str, type[Bits]] = {"control": ControlBit, "status": StatusBit}
 _MOST = 2000  # letters of a line
 _MOST_BREAKS = 100
 _DIGITS = 20
 _WATCHED = 1 << 20  # cycles, unless the line says how many
-
-
-def values(gpus: Sequence[str]) -> dict[str, Values]:
-    """What `kind`, `way`, `gpu` and `command` may be in a condition."""
-    kinds, ways, commands = [*MESSAGES, *KINDS, NO_FRAME], [*WAYS], [*COMMANDS.values()]
-    return {
-        "kind": Values(kinds, ", ".join(kinds)),
-        "way": Values(ways, ", ".join(ways)),
-        "gpu": Values(gpus, gpus_there(gpus)),
-        "command": Values(commands, ", ".join(commands)),
-    }
 
 
 Counting = Callable[[str], AbstractContextManager[Progress]]

@@ -4,35 +4,22 @@ It is forked before the screen begins. What is read from it was pickled by a pro
 """
 
 import os
-import re
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ringhil.emulator.build.errors import BuildError
-from ringhil.emulator.debug.commands import NAMES, Commands, Document, values
-from ringhil.emulator.debug.condition import ConditionError, parse
-from ringhil.emulator.debug.items import RecordedItem
+from ringhil.emulator.debug.condition import ConditionError
 from ringhil.emulator.debug.processes import DebugError, end_without
-from ringhil.emulator.debug.session import DebugSession, FrameOnLink
-from ringhil.emulator.debug.shown import line
 from ringhil.emulator.trace import RecordingError
 
-_CONDITION = re.compile(r"[=!<>]=|[<>]|\bhas\b")
-
-
-def wanted(text: str, session: DebugSession) -> Callable[[RecordedItem], bool]:
-    """Whether it is one of those. What has an operator in it is a condition. Raises ConditionError."""
-    if _CONDITION.search(text):
-        condition = parse(text, NAMES, values(session.recording.gpus))
-        return lambda item: condition(session.fields(item))
-    plain, gpus = text.lower(), session.recording.gpus
-    return lambda item: plain in line(item, gpus).text.lower()
-
+if TYPE_CHECKING:
+    from ringhil.emulator.debug.session import DebugSession
+    from ringhil.emulator.debug.worker import SessionWorker
 
 # Verbs that only read: they can be broken off anywhere. A run that is played can't; `doomed` begins it anew then.
 _WALKING = ("step", "back", "next", "previous", "until", "back-until", "continue", "reverse", "go")
@@ -41,7 +28,7 @@ _REFUSED = (DebugError, RecordingError, ConditionError, BuildError)
 _PATIENCE = 2.0  # seconds
 Then = Callable[[Any], None]
 Where = Callable[[], int]
-Open = Callable[[], DebugSession]
+Open = Callable[[], "DebugSession"]
 
 
 class Looked(NamedTuple):
@@ -59,29 +46,48 @@ class Unanswered(NamedTuple):
     why: str
 
 
-class Desk:
-    """Raises DebugError where the session can't be opened. Requests are done one after the other, each a method of
-    `worker`, which is made in the process."""
+def _session_worker() -> "Callable[..., SessionWorker]":
+    from ringhil.emulator.debug.worker import SessionWorker
 
-    def __init__(self, open_session: Open, worker: "type[SessionWorker] | None" = None) -> None:
+    return SessionWorker
+
+
+class Desk:
+    """Raises DebugError where the session can't be opened. `late`: it is opened by the first request, and whoever asks
+    is told; until then nothing of stepping is loaded. Requests are done one after the other, each a method of a worker,
+    of the class that `load` has in the process."""
+
+    def __init__(
+        self,
+        open_session: Open,
+        load: "Callable[[], Callable[..., SessionWorker]]" = _session_worker,
+        late: bool = False,
+    ) -> None:
         context = get_context("fork")
         self._line, theirs = context.Pipe()
         self._broken = context.RawValue("Q", 0)  # the number of the request that is to be broken off
         breaks = Breaks(self._broken)
-        lines = (theirs, self._line)
-        self._process = context.Process(
-            target=_serve, args=(open_session, worker or SessionWorker, *lines, breaks), daemon=True
-        )
+        ours = (open_session, load, theirs, self._line, breaks, late)
+        self._process = context.Process(target=_serve, args=ours, daemon=True)
         self._process.start()
         theirs.close()
         self._waiting: deque[tuple[str, Where, tuple[Any, ...], Then]] = deque()
-        self._then: Then | None = None
         self._asked = 0  # requests
-        good, answer = self._line.recv()
-        if not good:
-            self.close()
-            raise DebugError(answer)
-        self.verbs: tuple[str, ...] = answer
+        self._gone: str | None = None  # why nothing is answered any more
+        self.verbs: tuple[str, ...] = ()
+        self._then: Then | None = None
+        if not late:
+            self._then = self._opened  # its first answer
+            self.heard()
+            if self._gone is not None:
+                self.close()
+                raise DebugError(self._gone)
+
+    def _opened(self, answer: Any) -> None:
+        if isinstance(answer, Unanswered):
+            self._gone = answer.why
+        else:
+            self.verbs = answer
 
     @property
     def busy(self) -> bool:
@@ -103,6 +109,8 @@ class Desk:
         self._next()
 
     def _next(self) -> None:
+        while self._gone is not None and self._waiting:
+            self._waiting.popleft()[3](Unanswered(self._gone))
         if self._then is None and self._waiting:
             what, where, values, self._then = self._waiting.popleft()
             self._asked += 1
@@ -114,12 +122,13 @@ class Desk:
         try:
             good, answer = self._line.recv()
         except (EOFError, OSError):
-            good, answer = False, "the process that does this has died"
+            self._gone = self._gone or "the process that does this has died"
+            good, answer = False, self._gone
         then, self._then = self._then, None
         if then is not None:
             then(answer if good else Unanswered(answer))
         self._next()
-        return self._process.is_alive()
+        return self._gone is None
 
     def stop(self) -> None:
         """Break off what is being done, where that can be."""
@@ -175,29 +184,42 @@ class Breaks:
 
 
 def _serve(
-    open_session: Open, kind: "type[SessionWorker]", line: Connection, other: Connection, breaks: Breaks
+    open_session: Open,
+    load: "Callable[[], Callable[..., SessionWorker]]",
+    line: Connection,
+    other: Connection,
+    breaks: Breaks,
+    late: bool,
 ) -> None:
     other.close()  # or it would wait for itself
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_without([line])
     breaks.begin(0)
-    try:
-        session = open_session()
-    except _REFUSED as error:
-        line.send((False, str(error)))
-        return
-    with session:
-        worker = kind(session, breaks, open_session)
-        line.send((True, worker.verbs))
+    with ExitStack() as stack:
+        worker: SessionWorker | None = None
+
+        def opened() -> "SessionWorker":
+            nonlocal worker
+            if worker is None:
+                worker = load()(stack.enter_context(open_session()), breaks, open_session)
+            return worker
+
+        if not late:
+            try:
+                line.send((True, opened().verbs))
+            except _REFUSED as error:
+                line.send((False, str(error)))
+                return
         with suppress(EOFError, OSError):
             while (asked := line.recv()) is not None:
                 request, *what = asked
                 breaks.begin(request)
-                line.send(_done(worker, *what))
+                line.send(_done(opened, *what))
 
 
-def _done(worker: "SessionWorker", what: str, number: int, values: tuple[Any, ...]) -> tuple[bool, Any]:
+def _done(opened: "Callable[[], SessionWorker]", what: str, number: int, values: tuple[Any, ...]) -> tuple[bool, Any]:
     try:
+        worker = opened()
         worker.seek(number)
         return True, getattr(worker, what)(*values)
     except KeyboardInterrupt:
@@ -206,41 +228,3 @@ def _done(worker: "SessionWorker", what: str, number: int, values: tuple[Any, ..
         return False, str(error)
     except Exception as error:  # a mistake of ours must not take the screen away
         return False, f"{type(error).__name__}: {error}"
-
-
-class SessionWorker:
-    """What it does, at the message or event where one is; see `Desk.ask`."""
-
-    def __init__(self, session: DebugSession, breaks: Breaks, open_again: Open) -> None:
-        self._open_again = open_again
-        self.session, self._commands, self._breaks = session, Commands(session), breaks
-        self.verbs = self._commands.verbs
-
-    def seek(self, number: int) -> None:
-        """The session is where the screen is."""
-        if number != self.session.number:
-            self.session.here = next(self.session.recording.all(number, number), None)
-
-    def do(self, line: str) -> tuple[int, Document]:
-        """Where it is then, and the document."""
-        with self._breaks.allowed((line.split(maxsplit=1) or [""])[0] in READING):
-            document = self._commands.do(line)
-        return self.session.number, document
-
-    def find(self, text: str, back: bool) -> int | None:
-        """The number of the next one, or of the one before; None: there is none."""
-        recording, here = self.session.recording, self.session.number
-        is_wanted = wanted(text, self.session)
-        way = recording.all_back(here - 1) if back else recording.all(here + 1)
-        with self._breaks.allowed():
-            return next((item.number for item in way if is_wanted(item)), None)
-
-    def look(self, gpu: str) -> Looked:
-        """At a GPU, its card, and the registers of all."""
-        session = self.session
-        registers = {name: session.registers(name) for name in session.recording.gpus}
-        return Looked(gpu, registers, session.firmware(gpu), session.card(gpu.split(".")[0]))
-
-    def hops(self) -> list[FrameOnLink]:
-        """What the message was on each link that it passed."""
-        return self.session.hops()

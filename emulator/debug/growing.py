@@ -8,14 +8,15 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario
-from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace.recording import Recording
+
+if TYPE_CHECKING:
+    from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
 _QUIET = 10.0  # seconds
 _BATCH = 256  # rows: of so many the list grows
@@ -24,7 +25,7 @@ _BATCH = 256  # rows: of so many the list grows
 class Growing:
     """Begins at once; the recording is there. Raises DebugError where the run can't begin."""
 
-    def __init__(self, path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice) -> None:
+    def __init__(self, path: Path, scenario: Scenario, library: Library, firmware: "FirmwareChoice") -> None:
         context = get_context("fork")
         self._line, theirs = context.Pipe()
         ours = (path, scenario, library, firmware)
@@ -83,9 +84,12 @@ class OthersGrowing:
 
 
 def _play(
-    path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice, line: Connection, other: Connection
+    path: Path, scenario: Scenario, library: Library, firmware: "FirmwareChoice", line: Connection, other: Connection
 ) -> None:
     """Says None when it has begun, and again when it has ended; otherwise why it hasn't."""
+    from ringhil.emulator.debug.recorder import RunRecorder  # not needed to follow what others record
+    from ringhil.emulator.judge.run import Run
+
     other.close()  # or the line would never end
     Thread(target=_end_with, args=(line,), daemon=True).start()
     try:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.items import RecordedItem, differing, where
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
+from ringhil.emulator.debug.played import scenario_of
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import hardware, next_state, outcome_document
 from ringhil.emulator.engine.library import Library
@@ -18,7 +19,6 @@ from ringhil.emulator.judge.outcome import EXPECTED_FACTS
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.nvml.views import views_of
-from ringhil.emulator.scenario import Scenario, ScenarioError, loads
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.node_choice import NodeChoice
 from ringhil.emulator.trace import RecordingError
@@ -242,11 +242,3 @@ def run_again(recording: Recording, library: Library, firmware: FirmwareChoice, 
     if recording.about.samples is not None:  # what monitoring asks is on the wire, whoever looks
         UsageSampler(run.server, views_of(run.server), recording.about.samples)
     return run
-
-
-def scenario_of(recording: Recording) -> Scenario:
-    """What was run. Raises RecordingError."""
-    try:
-        return loads(recording.about.scenario, recording.about.name)
-    except ScenarioError as error:
-        raise RecordingError(f"{recording.path}: about: scenario: {error}") from None

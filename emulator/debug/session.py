@@ -34,8 +34,9 @@ from ringhil.emulator.debug.lines import Breakpoints, TracedLines
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import MOST_MEMORY, Past
+from ringhil.emulator.debug.played import scenario_of
 from ringhil.emulator.debug.processes import DebugError
-from ringhil.emulator.debug.replaying import run_again, scenario_of, why_not
+from ringhil.emulator.debug.replaying import run_again, why_not
 from ringhil.emulator.engine.library import Library, inside_library
 from ringhil.emulator.loop.loading import hash_of, library_of
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice

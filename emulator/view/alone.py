@@ -25,6 +25,7 @@ from ringhil.emulator.view.files import INDEX, PageError, built
 from ringhil.emulator.view.messages import (
     Embedded,
     FailureAbout,
+    ViewDoomed,
     ViewHops,
     ViewPasses,
     ViewRow,
@@ -48,7 +49,8 @@ _SCRIPT = re.compile(r'<script\b[^>]*\bsrc="([^"]+)"[^>]*></script>')
 _STYLE = re.compile(r'<link\b[^>]*\brel="stylesheet"[^>]*>')
 _LINK = re.compile(r'<link\b[^>]*\brel="(?:icon|modulepreload|preload)"[^>]*>')
 _HREF = re.compile(r'\bhref="([^"]+)"')
-ID = "ringhil"  # of the element with the answers
+ID = "ringhil"  # of the element with the answers of a run
+_DATA = '<script type="application/json" id="{}">'  # begins it
 
 
 def embedded(session: DebugSession, around: Sequence[int] = ()) -> Embedded:
@@ -198,7 +200,7 @@ def with_answers(page: dict[str, tuple[bytes, str]], answers: BaseModel, name: s
 
 
 def _element(answers: BaseModel, name: str) -> str:
-    return f'<script type="application/json" id="{name}">{as_data(json_of(answers))}</script>'
+    return f"{_DATA.format(name)}{as_data(json_of(answers))}</script>"
 
 
 def _content(page: dict[str, tuple[bytes, str]], path: str) -> str:
@@ -211,6 +213,15 @@ def _content(page: dict[str, tuple[bytes, str]], path: str) -> str:
 def page_alone(session: DebugSession, page: dict[str, tuple[bytes, str]]) -> str:
     """The page of a recording as one file. Raises RecordingError and PageError."""
     return in_one(page, embedded(session))
+
+
+def add_doomed(page: Path, found: ViewDoomed) -> None:
+    """Since when its run was to fail, into such a page that was left. Raises OSError."""
+    text = page.read_text()
+    start = text.index(_DATA.format(ID)) + len(_DATA.format(ID))
+    end = text.index("</script>", start)
+    told = Embedded.model_validate_json(text[start:end]).model_copy(update={"doomed": found})
+    write_whole(page, text[:start] + as_data(json_of(told)) + text[end:])
 
 
 class LeftPage(NamedTuple):

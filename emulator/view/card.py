@@ -23,6 +23,7 @@ from ringhil.emulator.view.messages import (
     FORMAT,
     MOST_ROWS,
     CardState,
+    DoomedAnswer,
     Elsewhere,
     Followed,
     OtherTool,
@@ -67,8 +68,8 @@ class ShownCard:
         """The number of the last row."""
         return self._listener.rows.reach[1]
 
-    async def about(self) -> ViewAbout:
-        """What it is."""
+    async def about(self, *, quick: bool = False) -> ViewAbout:
+        """What it is; that is known at once."""
         rows, listener = self._listener.rows, self._listener
         first, last, cycle = rows.reach
         return ViewAbout(
@@ -93,6 +94,10 @@ class ShownCard:
             unplayable=NOT_TOLD,
             first_row=max(1, first),
         )
+
+    def doomed(self, do: str) -> DoomedAnswer:
+        """Nothing of a card can be played."""
+        return DoomedAnswer(playing=False, done=0, total=0, refused=NOT_TOLD, found=None)
 
     def lines(self, first: int, count: int) -> ViewRows:
         """Rows from a number on, those that are still kept."""

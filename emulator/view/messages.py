@@ -292,6 +292,52 @@ class CardState(Document):
     knows: dict[str, Any]
 
 
+class FailingShare(Document):
+    """Of `tries` futures of the moment before `cycle` so many `failed`; the true share is in `low` to `high` with 95 %
+    confidence."""
+
+    cycle: Cycle
+    failed: Number
+    tries: Number
+    low: float
+    high: float
+
+
+class TurnedThere(Document):
+    """Where that share rises: between the moments before the cycles `after` (None: since power-up) and `before`, with
+    what is in `row`, in `cycle`: `text`. None: nothing was recorded there."""
+
+    after: Cycle | None
+    before: Cycle
+    cycle: Cycle
+    row: Number | None
+    text: str
+
+
+class ViewDoomed(Document):
+    """Since when a run was to fail in the way of `failure`, found in cycle `at` (None: at the end): the share of all
+    `futures` that fail so, in the order of time, and from where on it is halfway to one, and one; None: it never is
+    before the failure is found."""
+
+    failure: str
+    at: Cycle | None
+    futures: Number
+    curve: list[FailingShare]
+    likely: TurnedThere | None
+    certain: TurnedThere | None
+
+
+class DoomedAnswer(Document):
+    """`/api/doomed`, with `?do=begin` to have futures played, with `?do=stop` to break that off. `playing`: that goes
+    on, `done` futures of at most `total` are played. `refused`: why there is no answer."""
+
+    playing: bool
+    done: Number
+    total: Number
+    refused: str | None
+    found: ViewDoomed | None
+
+
 class OtherTool(Document):
     """`command`: for a shell, or an address that the tool opens."""
 
@@ -330,7 +376,7 @@ class Embedded(Document):
     """What a page that stands alone has instead of a server, in `<script type="application/json" id="ringhil">`.
     `windows`: whose rows are there, all or those around failures, in order; `passes`: cycles in these, in order;
     `pictures`: one where something changes, good for cycles `cycle` to `until`, in order; `hops` by the number of their
-    row, of those nearest to a failure. What isn't there wasn't kept."""
+    row, of those nearest to a failure; `doomed`: where it was played. What isn't there wasn't kept."""
 
     about: ViewAbout
     windows: list[ViewWindow]
@@ -339,3 +385,4 @@ class Embedded(Document):
     passes: list[ViewPasses]
     pictures: list[ViewPicture]
     marks: ViewMarks
+    doomed: ViewDoomed | None = None

@@ -5,12 +5,12 @@ from itertools import takewhile
 from typing import Any
 
 from ringhil.emulator.debug.commands import bits_set
-from ringhil.emulator.debug.desk import SessionWorker
 from ringhil.emulator.debug.hops import FLIT
 from ringhil.emulator.debug.items import decoded, said
 from ringhil.emulator.debug.memory import plain
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.debug.shown import differences
+from ringhil.emulator.debug.worker import SessionWorker
 from ringhil.emulator.trace.identity import identity
 from ringhil.emulator.trace.recording import RecordedMessage
 from ringhil.emulator.trace.recording.tables import WAYS

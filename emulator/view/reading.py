@@ -1,12 +1,11 @@
 """What is read from a recording itself: what it is, its rows, in a line and decoded."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ringhil.emulator.debug.commands import MESSAGES, NAMES
 from ringhil.emulator.debug.elsewhere import elsewhere
 from ringhil.emulator.debug.items import NO_FRAME, RecordedItem, decoded
 from ringhil.emulator.debug.memory import plain
-from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.debug.names import MESSAGES, NAMES
 from ringhil.emulator.debug.shown import line
 from ringhil.emulator.events.recorded import KINDS
 from ringhil.emulator.scenario import Scenario
@@ -24,6 +23,9 @@ from ringhil.emulator.view.messages import (
     ViewRows,
 )
 from ringhil.emulator.view.places import Wires
+
+if TYPE_CHECKING:
+    from ringhil.emulator.debug.session import DebugSession
 
 _MOST_FAILURES = 100
 
@@ -104,7 +106,7 @@ def about(
     )
 
 
-def failures(session: DebugSession) -> list[FailureAbout]:
+def failures(session: "DebugSession") -> list[FailureAbout]:
     """What broke an invariant, with the row by which it was found. Raises RecordingError."""
     found = []
     here = session.here

@@ -5,17 +5,18 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ringhil.emulator.debug.desk import Desk, Unanswered
+from ringhil.emulator.debug.desk import Desk, Open, Unanswered
 from ringhil.emulator.debug.growing import Growing, OthersGrowing
-from ringhil.emulator.debug.replaying import scenario_of
-from ringhil.emulator.debug.session import DebugSession
+from ringhil.emulator.debug.played import scenario_of
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import Recording
 from ringhil.emulator.view import reading
+from ringhil.emulator.view.doom import Doom
 from ringhil.emulator.view.messages import (
+    DoomedAnswer,
     Elsewhere,
     FailureAbout,
     Followed,
@@ -27,13 +28,15 @@ from ringhil.emulator.view.messages import (
 )
 from ringhil.emulator.view.pictures import Pictures
 from ringhil.emulator.view.places import Wires
-from ringhil.emulator.view.playing import ViewWorker
 from ringhil.emulator.view.timeline import ViewTime
+
+if TYPE_CHECKING:
+    from ringhil.emulator.debug.worker import SessionWorker
 
 TICK = 0.2  # seconds between looks at a recording that grows
 _TURN = 0.001  # seconds for others, between two pieces of what is read on
 ALIVE = 15.0  # seconds without news, after which a browser that has vanished is found out
-_PATIENCE = 0.5  # seconds that the rows of failures may take
+_PATIENCE = 2.0  # seconds that the rows of failures may take
 _OTHERS = "no state: another program still records this run; states can be had when it has ended"
 _MOST_WAITING = 64  # requests that have to be played or searched for
 
@@ -46,11 +49,17 @@ class ViewError(RinghilError):
         self.status = status
 
 
+def _view_worker() -> "Callable[..., SessionWorker]":
+    from ringhil.emulator.view.playing import ViewWorker  # loads all that stepping needs
+
+    return ViewWorker
+
+
 class Shown:
     """A recording at `path`. `growing`: the run that is still recorded in it. The processes are forked at once; call
-    `begin` in the thread that answers. Raises RecordingError and DebugError."""
+    `begin` in the thread that answers. Raises RecordingError."""
 
-    def __init__(self, path: Path, open_session: Callable[[], DebugSession], growing: Growing | None = None) -> None:
+    def __init__(self, path: Path, open_session: Open, growing: Growing | None = None) -> None:
         self.growing: Growing | OthersGrowing | None = growing
         self.broke_off: str | None = None
         self._source = "recording" if growing is None else "run"
@@ -67,12 +76,15 @@ class Shown:
             self._pictures = Pictures(self.recording, self.wires)
             self._time = ViewTime(self.recording)
             for _ in range(2):  # a search must not keep a state waiting
-                self._desks.append(Desk(open_session, ViewWorker))
+                self._desks.append(Desk(open_session, _view_worker, late=True))
+            self._doom = Doom(open_session)
+            self._desks.append(self._doom.desk)
         except BaseException:
             self.close()
             raise
         self._failures: list[FailureAbout] | None = None
         self._unplayable: str | None = None
+        self._asked: asyncio.Future[Any] | None = None  # for both
 
     def close(self) -> None:
         """End the processes, close the file."""
@@ -116,15 +128,16 @@ class Shown:
             self.broke_off, self.growing = self.growing.failed, None
             self._failures = None
 
-    async def about(self) -> ViewAbout:
-        """What it is. Raises RecordingError."""
+    async def about(self, *, quick: bool = False) -> ViewAbout:
+        """What it is. `quick`: why it can't be played isn't waited for, and the rows of failures not for long. Raises
+        RecordingError."""
         self.look()
         if self._failures is None:
-            asked = asyncio.ensure_future(self.ask("begin", 0))
-            try:
-                self._unplayable, self._failures = await asyncio.wait_for(asyncio.shield(asked), _PATIENCE)
-            except TimeoutError:
-                asked.add_done_callback(self._late)
+            if self._asked is None:
+                self._asked = asyncio.ensure_future(self.ask("begin", 0))
+                self._asked.add_done_callback(self._told)
+            failed = bool((self.recording.outcome or {}).get("violations"))
+            await asyncio.wait([self._asked], timeout=(_PATIENCE if failed else 0) if quick else None)
         others = isinstance(self.growing, OthersGrowing)
         return reading.about(
             self.recording,
@@ -135,7 +148,8 @@ class Shown:
             failures=self._failures or [],
         ).model_copy(update={"unplayable": _OTHERS if others else self._unplayable})
 
-    def _late(self, asked: "asyncio.Future[Any]") -> None:
+    def _told(self, asked: "asyncio.Future[Any]") -> None:
+        self._asked = None
         if not asked.cancelled() and asked.exception() is None:
             self._unplayable, self._failures = asked.result()
 
@@ -192,6 +206,14 @@ class Shown:
     async def marks(self, buckets: int) -> ViewMarks:
         """The time line, as far as it has come. Raises RecordingError."""
         return self._time.marks(self.recording, buckets, self._failures or [])
+
+    def doomed(self, do: str) -> DoomedAnswer:
+        """Since when the run was to fail: `begin` or `stop` to play its futures, and how far that is."""
+        if do == "begin":
+            self._doom.begin()
+        elif do == "stop":
+            self._doom.stop()
+        return self._doom.answer()
 
     def followed(self) -> Followed:
         """How far it has come, looked up once for all who ask at a time. Raises RecordingError."""

@@ -15,6 +15,7 @@ from ringhil.emulator.view.messages import (
     MOST_BUCKETS,
     MOST_CYCLES,
     MOST_ROWS,
+    DoomedAnswer,
     Elsewhere,
     Followed,
     ViewAbout,
@@ -51,12 +52,13 @@ class Answering(Protocol):
     @property
     def last(self) -> int: ...
     def begin(self) -> None: ...
-    async def about(self) -> ViewAbout: ...
+    async def about(self, *, quick: bool = False) -> ViewAbout: ...
     def lines(self, first: int, count: int) -> ViewRows: ...
     def row(self, number: int) -> ViewRow | None: ...
     async def picture(self, cycle: int, exact: bool) -> ViewPicture: ...
     async def marks(self, buckets: int) -> ViewMarks: ...
     def elsewhere(self, number: int) -> Elsewhere: ...
+    def doomed(self, do: str) -> DoomedAnswer: ...
     async def ask(self, what: str, number: int, *values: Any, search: bool = False) -> Any: ...
     def follow(self) -> AsyncIterator[Followed | None]: ...
 
@@ -96,6 +98,7 @@ class _Answers:
             "find": self.find,
             "state": self.state,
             "card": self.card,
+            "doomed": self.doomed,
             "elsewhere/{number}": self.elsewhere,
         }
 
@@ -125,7 +128,7 @@ class _Answers:
             self._shown.begin()
 
     async def about(self, request: Request) -> BaseModel:
-        return await self._shown.about()
+        return await self._shown.about(quick=_number(request, "quick", 0, 1, 0) == 1)
 
     async def rows(self, request: Request) -> BaseModel:
         first, count = _number(request, "from", 1, default=1), _number(request, "count", 1, MOST_ROWS, MOST_ROWS)
@@ -162,6 +165,12 @@ class _Answers:
 
     async def card(self, request: Request) -> BaseModel:
         return await self._ask("card", self._there("number", _text(request, "number")), _text(request, "name"))
+
+    async def doomed(self, request: Request) -> BaseModel:
+        do = request.query_params.get("do", "")
+        if do not in ("", "begin", "stop"):
+            raise ViewError(f"do: found {do[:50]!r}; allowed are begin and stop")
+        return self._shown.doomed(do)
 
     async def elsewhere(self, request: Request) -> BaseModel:
         return self._shown.elsewhere(_whole("row", request.path_params["number"], 1, self._shown.last))

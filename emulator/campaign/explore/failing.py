@@ -135,6 +135,8 @@ def since_when(
     # Imported here: it is needed by campaigns that find something, only.
     from ringhil.emulator.debug.commands import Commands
     from ringhil.emulator.debug.session import DebugSession
+    from ringhil.emulator.view.alone import add_doomed
+    from ringhil.emulator.view.futures import view_doomed
 
     asked = set[str]()
     result = []
@@ -144,7 +146,9 @@ def since_when(
             asked.add(sort)
             progress(case.row.key)
             with DebugSession(case.recording, library, firmware=firmware) as session:
-                case = replace(case, doomed=Commands(session).do("doomed")["doomed"])
+                case = replace(case, doomed=(found := Commands(session).do("doomed")["doomed"]))
+                if case.page is not None:
+                    add_doomed(case.page, view_doomed(session.recording, found))
         result.append(case)
     return result
 

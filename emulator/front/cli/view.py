@@ -5,12 +5,10 @@ import re
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ringhil.emulator.debug.growing import Growing
-from ringhil.emulator.debug.recorder import record_run
-from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal, view_fleet
 from ringhil.emulator.front.cli.boards import firmware_given
@@ -23,6 +21,9 @@ from ringhil.emulator.serial.client import TIMEOUT
 from ringhil.emulator.serial.line import BAUD, BAUDS
 from ringhil.emulator.serial.words import EVENTS, event_kinds
 from ringhil.emulator.trace.recording import Recording
+
+if TYPE_CHECKING:
+    from ringhil.emulator.debug.session import DebugSession
 
 _URL = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
 _MEMORY = 1 << 29  # bytes of the moments of each of the two sessions
@@ -80,7 +81,6 @@ def command(
     With --html a file is written that needs no server: all of a small run, else what is around failures.
     """
     with explained(), ExitStack() as stack:
-        from ringhil.emulator.view.alone import page_alone
         from ringhil.emulator.view.files import built
 
         options = ViewOptions(html, where, no_open, as_json, at)
@@ -120,15 +120,23 @@ def command(
         if scenario is not None:
             file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-view-"))) / file.stem
             if html is None:
+                from ringhil.emulator.debug.growing import Growing
+
                 growing = Growing(file, scenario, library, choice)
                 stack.callback(growing.close)
             else:
+                from ringhil.emulator.debug.recorder import record_run
+
                 record_run(file, scenario, library, choice)
 
-        def session() -> DebugSession:
+        def session() -> "DebugSession":
+            from ringhil.emulator.debug.session import DebugSession
+
             return DebugSession(file, library, firmware=choice, memory=_MEMORY)
 
         if html is not None:
+            from ringhil.emulator.view.alone import page_alone
+
             write_page(html, page_alone(stack.enter_context(session()), page))
             if as_json:
                 click.echo(json.dumps({"html": str(html)}))

@@ -17,8 +17,9 @@ from tests.firmware.c.boards import after, process, wire
 from ringhil.emulator.debug.looking import SteppedRun
 from ringhil.emulator.debug.outside import RecordedOutside
 from ringhil.emulator.debug.past import Past
+from ringhil.emulator.debug.played import scenario_of
 from ringhil.emulator.debug.recorder import RunRecorder, hardware
-from ringhil.emulator.debug.replaying import RunReplay, scenario_of
+from ringhil.emulator.debug.replaying import RunReplay
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.loop import board

@@ -59,6 +59,10 @@ class Asked:
         text: str = found.json["error"]
         return text
 
+    def wait(self, seconds: float) -> None:
+        """Meanwhile it hears what its processes say."""
+        self.loop.run_until_complete(asyncio.sleep(seconds))
+
     async def _ask(self, path: str, method: str, headers: list[tuple[str, str]] | None, query: str) -> Answer:
         sent: list[Any] = []
         given = [("host", f"127.0.0.1:{PORT}")] if headers is None else headers

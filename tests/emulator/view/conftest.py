@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.emulator.debug.test_doomed import LOST
 
+from ringhil.emulator.debug.commands import Commands
 from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.debug.session import DebugSession
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.scenario import loads
+from ringhil.emulator.view.futures import view_doomed
+from ringhil.emulator.view.messages import ViewDoomed
 
 from .asking import Asked, asking
 
@@ -44,3 +48,18 @@ def asked(recorded: Path) -> Iterator[Asked]:
 def session(recorded: Path) -> Iterator[DebugSession]:
     with DebugSession(recorded, cells_library()) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that failed, and not from its beginning on."""
+    path = tmp_path_factory.mktemp("lost") / "r.rec"
+    record_run(path, loads(LOST), cells_library())
+    return path
+
+
+@pytest.fixture(scope="module")
+def doomed(lost: Path) -> ViewDoomed:
+    """Since when, as the Python API says."""
+    with DebugSession(lost, cells_library()) as session:
+        return view_doomed(session.recording, Commands(session).do("doomed")["doomed"])

@@ -3,6 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { drawDoom, goTurn, turnAt } from "./doom";
 import type { MarkBucket, ViewMarks } from "./messages";
 import * as s from "./state";
 import { theme } from "./theme";
@@ -86,6 +87,7 @@ export function Chart() {
     function build(): uPlot {
       const [text, line] = [colour("var(--muted)"), colour("var(--border)")];
       const colours = CURVES.map(colour);
+      const doomed = colour("var(--warn)");
       const signs = new Map(SIGNS.map(([sign, name]) => [sign, colour(`var(${name})`)]));
       return new uPlot(
         {
@@ -113,6 +115,7 @@ export function Chart() {
           ],
           hooks: {
             draw: [
+              (plot) => drawDoom(plot, doomed),
               (plot) => {
                 const context = plot.ctx;
                 const ratio = devicePixelRatio || 1;
@@ -153,6 +156,8 @@ export function Chart() {
               (plot) =>
                 plot.over.addEventListener("click", (event) => {
                   if (performance.now() - chosen < 300) return;
+                  const turn = turnAt(plot, event.offsetX);
+                  if (turn) return goTurn(turn);
                   const at = plot.posToVal(event.offsetX, "x");
                   const near = buckets.find((bucket) => {
                     const x = plot.valToPos(bucket.first, "x");
@@ -197,6 +202,7 @@ export function Chart() {
     const stops = [
       effect(() => {
         s.marks.value;
+        s.doom.value;
         zoomed.value;
         s.lastCycle.value;
         fill();

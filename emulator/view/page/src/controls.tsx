@@ -3,6 +3,7 @@ import { computed } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Button, Icon } from "./buttons";
 import { Chart, CURVES, range, SIGNS, zoom, zoomed } from "./chart";
+import { Doom } from "./doom";
 import * as s from "./state";
 
 const whole = computed(() => Math.floor(s.cycle.value));
@@ -39,6 +40,7 @@ export function Controls() {
           <Button icon="farther" name="Farther (-)" press={() => zoom(2)} disabled={!zoomed.value} />
         </div>
       </div>
+      <Doom />
       <Chart />
       <Scrubber />
       <Signs />

@@ -28,24 +28,28 @@ export interface Drawing {
   at: Map<string, Point>;
 }
 
+export const CPU = { width: 68, height: 30 }; // its box
 const CELL = 400;
-const GAP = 90; // for the CPU: between two cards, or above more of them
+const ABOVE = 64; // for the CPU
+const BESIDE = 56; // the same, where a cell's margin is free as well
 
+/** The CPU stands in the ring of a card that is alone; of others outside of all rings, so that no link between two
+ * cards leads through it: above them, or beside a column of them. */
 export function drawing(plans: readonly RingPlan[], columns: number): Drawing {
-  const [alone, two] = [plans.length === 1, plans.length === 2];
+  const alone = plans.length === 1;
   const across = Math.max(1, Math.min(columns, plans.length));
   const rows = Math.ceil(plans.length / across);
-  const width = across * CELL + (two && across === 2 ? GAP : 0);
-  const height = rows * CELL + (alone || (two && across === 2) ? 0 : GAP);
+  const [beside, above] = alone ? [0, 0] : across === 1 ? [BESIDE, 0] : [0, ABOVE];
+  const width = across * CELL + beside;
+  const height = rows * CELL + above;
   const cpu = alone
     ? { x: CELL / 2, y: CELL / 2 - 46 }
-    : { x: width / 2, y: two ? height / 2 : GAP / 2 };
+    : above
+      ? { x: width / 2, y: CPU.height / 2 + 6 }
+      : { x: width - CPU.width / 2 - 6, y: height / 2 };
   const centres = plans.map((_, place) => {
     const [column, row] = [place % across, Math.floor(place / across)];
-    return {
-      x: column * (CELL + (two ? GAP : 0)) + CELL / 2,
-      y: row * (CELL + (two ? GAP : 0)) + CELL / 2 + (alone || two ? 0 : GAP),
-    };
+    return { x: column * CELL + CELL / 2, y: row * CELL + CELL / 2 + above };
   });
   const cardOf = new Map(plans.flatMap((plan, place) => plan.gpus.map((gpu) => [gpu, place] as const)));
   const at = new Map<string, Point>();

@@ -28,6 +28,7 @@ const KEYS: readonly [keys: string[], text: string, does: () => void][] = [
   [["f"], "faster", () => s.faster(1)],
   [["s"], "slower", () => s.faster(-1)],
   [["o"], "this moment in other tools", () => void s.askElsewhere()],
+  [["d"], "of a run that failed: since when was it lost?", () => void s.askDoom("begin")],
   [["+", "="], "the time line closer", () => zoom(0.5)],
   [["-"], "the time line farther", () => zoom(2)],
   [["t"], "dark, light, or as the system has it", nextTheme],

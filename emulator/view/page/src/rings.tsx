@@ -1,14 +1,14 @@
 // The server as a picture: cards as rings of GPUs, the CPU, links, and the frames on them.
 import { effect, signal, useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { drawing, onLink, type Drawing, type Point, type Ring } from "./geometry";
+import { CPU, drawing, onLink, type Drawing, type Point, type Ring } from "./geometry";
 import type { CardPicture, GpuPicture } from "./messages";
 import { arrived, at, FASTEST, missing, reading, want, type Moving } from "./passes";
 import * as s from "./state";
 import { theme } from "./theme";
 
 const LANE = 6; // how far outside of the ring frames run clockwise, and inside counter-clockwise
-const NARROW = 560; // pixels: two cards stand one above the other
+const NARROW = "(max-width: 700px)"; // there, as in the style sheet, the page is as tall as need be
 
 const tip = signal<{ x: number; y: number; text: string } | null>(null);
 
@@ -54,7 +54,7 @@ export function Rings() {
       ),
     }));
     let [best, most] = [drawing(plans, 1), 0];
-    if (size.width < NARROW && plans.length < 3) return best;
+    if (matchMedia(NARROW).matches) return plans.length > 4 ? drawing(plans, 2) : best;
     for (let columns = 1; columns <= plans.length; columns++) {
       const one = drawing(plans, columns);
       const scale = Math.min(size.width / one.width, size.height / one.height);
@@ -145,7 +145,7 @@ function Still({ plan }: { plan: Drawing }) {
         }),
       )}
       <g class="cpu">
-        <rect x={plan.cpu.x - 34} y={plan.cpu.y - 15} width="68" height="30" rx="8" />
+        <rect x={plan.cpu.x - CPU.width / 2} y={plan.cpu.y - CPU.height / 2} {...CPU} rx="8" />
         <text x={plan.cpu.x} y={plan.cpu.y + 5} font-size="14" text-anchor="middle">
           CPU
         </text>

@@ -1,12 +1,16 @@
 // Where answers come from: the server of `ringhil view`, or the file that `ringhil view --html` wrote.
 import type * as m from "./messages";
 
+/** Play futures of a run that failed, break that off, or only tell how far it is. */
+export type Doing = "begin" | "stop" | "";
+
 export interface Source {
   /** Whether states, searches by condition and a run that goes on can be asked for. */
   readonly alive: boolean;
   /** Which rows there are; null: all. */
   readonly windows: readonly m.ViewWindow[] | null;
-  about(): Promise<m.ViewAbout>;
+  /** `quick`: what isn't known at once (failures, why it can't be played) may be left out. */
+  about(quick?: boolean): Promise<m.ViewAbout>;
   rows(from: number, count: number): Promise<m.ViewRows>;
   row(number: number): Promise<m.ViewRow>;
   hops(number: number): Promise<m.ViewHops>;
@@ -17,6 +21,7 @@ export interface Source {
   state(gpu: string, number: number): Promise<m.ViewState>;
   card(name: string, number: number): Promise<m.CardState>;
   elsewhere(number: number): Promise<m.Elsewhere>;
+  doomed(does: Doing): Promise<m.DoomedAnswer>;
   follow(take: (news: m.Followed) => void): void;
 }
 
@@ -39,7 +44,7 @@ export class Served implements Source {
     return found as Answer;
   }
 
-  about = () => this.ask<m.ViewAbout>("about");
+  about = (quick = false) => this.ask<m.ViewAbout>("about", quick ? { quick: 1 } : {});
   rows = (from: number, count: number) => this.ask<m.ViewRows>("rows", { from, count });
   row = (number: number) => this.ask<m.ViewRow>(`row/${number}`);
   hops = (number: number) => this.ask<m.ViewHops>(`hops/${number}`);
@@ -51,6 +56,7 @@ export class Served implements Source {
   state = (gpu: string, number: number) => this.ask<m.ViewState>("state", { gpu, number });
   card = (name: string, number: number) => this.ask<m.CardState>("card", { name, number });
   elsewhere = (number: number) => this.ask<m.Elsewhere>(`elsewhere/${number}`);
+  doomed = (does: Doing) => this.ask<m.DoomedAnswer>("doomed", does ? { do: does } : {});
 
   follow(take: (news: m.Followed) => void): void {
     const stream = new EventSource("api/follow");
@@ -117,6 +123,7 @@ export class Embedded implements Source {
   state = () => Promise.reject(new Error("Registers and memory are in the recording: ringhil view FILE shows them."));
   card = this.state;
   elsewhere = () => Promise.reject(new Error("Other tools open the recording: ringhil view FILE, then o."));
+  doomed = async () => ({ playing: false, done: 0, total: 0, refused: null, found: this.held.doomed ?? null });
   follow(): void {}
 
   private place(number: number): number {

@@ -3,12 +3,13 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { latest } from "./latest";
 import type * as m from "./messages";
 import { Places } from "./places";
-import type { Source } from "./source";
+import type { Doing, Source } from "./source";
 
 export type Tab = "message" | "gpu" | "card";
 
 export const SPEEDS = [10, 50, 200, 1_000, 5_000, 20_000, 100_000]; // cycles of the server a second
 
+const DOOM = 500; // ms between looks at how far it is
 const SETTLED = 200; // ms without another wish
 
 export const source = signal<Source>(null!);
@@ -33,6 +34,7 @@ export const searched = signal(""); // the condition
 export const searching = signal(false);
 export const hidden = signal<ReadonlySet<string>>(new Set()); // kinds of frames that aren't drawn
 export const helping = signal(false);
+export const doom = signal<m.DoomedAnswer | null>(null); // null: of this run it can't be asked
 export const elsewhere = signal<m.Elsewhere | null>(null); // the same moment in other tools, when that is shown
 
 export const lastCycle = computed(() => about.value?.last_cycle ?? 0);
@@ -43,6 +45,7 @@ export const gpus = computed(() => (about.value?.cards ?? []).flatMap((one) => o
 const fail = (error: Error) => void (notice.value = error.message);
 const failDetail = (error: Error) => void (detailNotice.value = error.message);
 
+let rowOpen = false; // the row of the moment that is shown isn't known yet
 let wishes = 0; // to be elsewhere: an answer to an earlier one chooses no row
 
 const askPicture = latest(
@@ -50,7 +53,7 @@ const askPicture = latest(
   (found, asked) =>
     batch(() => {
       picture.value = found;
-      if (asked.choose && asked.wish === wishes) number.value = found.row;
+      if (asked.choose && asked.wish === wishes) [number.value, rowOpen] = [found.row, false];
     }),
   fail,
 );
@@ -106,6 +109,7 @@ export function goCycle(wanted: number): void {
 /** The same, of time that goes on. */
 export function playOn(wanted: number): void {
   cycle.value = bounded(wanted, lastCycle.value);
+  rowOpen = true;
   askPicture({ cycle: Math.floor(cycle.value), choose: true, wish: wishes });
 }
 
@@ -114,6 +118,7 @@ export async function goRow(wanted: number, at?: number): Promise<void> {
   const chosen = Math.max(1, Math.min(lastRow.value, wanted));
   pause();
   const wish = ++wishes;
+  rowOpen = false;
   number.value = chosen;
   try {
     const found = at ?? (await source.value.row(chosen)).cycle;
@@ -166,14 +171,16 @@ export async function search(back: boolean, condition = searched.value): Promise
   following.value = false;
   searching.value = true;
   notice.value = "";
+  let found: number | null = null;
   try {
-    const found = await source.value.find(condition, number.value, back);
-    if (found.row === null) notice.value = `No ${back ? "earlier" : "later"} row has ${condition}`;
-    else await goRow(found.row);
+    const from = rowOpen ? (await source.value.picture(Math.floor(cycle.value), false)).row : number.value;
+    found = (await source.value.find(condition, from, back)).row;
+    if (found === null) notice.value = `No ${back ? "earlier" : "later"} row has ${condition}`;
   } catch (error) {
     fail(error as Error);
   }
   searching.value = false;
+  if (found !== null) await goRow(found);
 }
 
 export function chooseGpu(name: string): void {
@@ -208,6 +215,30 @@ export async function askElsewhere(): Promise<void> {
   }
 }
 
+/** Since when the run was to fail: asked again until it is known. */
+export async function askDoom(does: Doing): Promise<void> {
+  const { complete, verdict, unplayable, live } = about.value!;
+  if (live || !complete || verdict === "pass" || unplayable) return;
+  try {
+    doom.value = await source.value.doomed(does);
+  } catch (error) {
+    fail(error as Error);
+    return;
+  }
+  clearTimeout(doomAsked);
+  if (doom.value.playing) doomAsked = window.setTimeout(() => void askDoom(""), DOOM);
+}
+
+let doomAsked = 0;
+
+/** All that is known of what is shown, when it doesn't go on. */
+function whole(): void {
+  void source.value.about().then((found) => {
+    about.value = found;
+    void askDoom("");
+  }, fail);
+}
+
 /** The row that the address names; 0: none. */
 function named(): number {
   const found = Number(location.hash.slice(1));
@@ -217,11 +248,12 @@ function named(): number {
 /** Open what there is to be shown. */
 export async function open(from: Source): Promise<void> {
   source.value = from;
-  about.value = await from.about();
+  about.value = await from.about(true);
   cardName.value = about.value.cards[0]?.name ?? "";
   gpu.value = gpus.value[0] ?? "";
   const first = about.value.failures.find((failure) => failure.row !== null);
   readMarks();
+  if (!about.value.live) whole();
   effect(details);
   effect(settle);
   addEventListener("hashchange", () => named() && void goRow(named()));
@@ -286,6 +318,6 @@ function grown(news: m.Followed): void {
   }
   if (!news.live) {
     following.value = false;
-    void source.value.about().then((found) => void (about.value = found), fail);
+    whole();
   }
 }

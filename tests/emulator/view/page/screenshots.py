@@ -1,5 +1,6 @@
-"""The pictures of docs/howto/view.md, cluster.md and lending.md, each from a run of its own:
-`python -m tests.emulator.view.page.screenshots`, or with the names of some: `view`, `cluster`, `loans`."""
+"""The pictures of docs/howto/view.md, cluster.md and lending.md, and the one that moves in README.md, each from a run:
+`python -m tests.emulator.view.page.screenshots`, or with the names of some: `view`, `cluster`, `loans`. ffmpeg is needed
+for the one that moves."""
 
 import json
 import shutil
@@ -8,6 +9,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -17,6 +19,9 @@ from tests.emulator.view.page.conftest import viewed
 ROOT = Path(__file__).resolve().parents[4]
 IMAGES = ROOT / "docs/img"
 SHOWN = "cycle > 63690 and kind == statistics and way == to_firmware"  # a census of a new entry GPU comes home
+FRAMES = 12  # a second
+# From one cycle to another in so many seconds: work goes round, the entry GPU dies, its neighbour takes the role.
+SCENES = ((59_940, 60_020, 4.5), (63_560, 63_680, 4.5))
 
 
 def take(page: Page, url: str, name: str) -> None:
@@ -30,6 +35,35 @@ def take(page: Page, url: str, name: str) -> None:
     page.screenshot(path=IMAGES / name)
 
 
+def cycles() -> Iterator[int]:
+    """Of each frame; the last one of a scene stays for a while."""
+    for first, last, seconds in SCENES:
+        frames = round(seconds * FRAMES)
+        yield from (first + (last - first) * frame // (frames - 1) for frame in range(frames))
+        yield from [last] * (FRAMES // 2)
+
+
+def film(page: Page, url: str, path: Path) -> None:
+    """Each frame is a picture of the page when the frames on links have been read."""
+    page.goto(url)
+    page.locator("svg[data-exact]").wait_for(timeout=60_000)
+    slider = page.get_by_label("Cycle", exact=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, cycle in enumerate(cycles()):
+            slider.fill(str(cycle))
+            page.wait_for_function(
+                "cycle => +document.querySelector('.rings canvas').dataset.drawn === cycle"
+                " && !document.querySelector('.legend [role=status]')",
+                arg=cycle,
+                timeout=60_000,
+            )
+            page.wait_for_timeout(60)  # the list has been read
+            page.screenshot(path=Path(folder) / f"{number:03}.png")
+        made = ["-framerate", FRAMES, "-i", Path(folder) / "%03d.png", "-vf", "scale=1000:-1:flags=lanczos"]
+        webp = ["-c:v", "libwebp_anim", "-quality", 55, "-compression_level", 6, "-loop", 0, path]
+        subprocess.run(["ffmpeg", "-loglevel", "error", "-y", *map(str, [*made, *webp])], check=True)
+
+
 def view(browser: Browser, folder: Path) -> None:
     """Two rings, one of which loses its entry GPU."""
     recording = folder / "f.rec"
@@ -39,6 +73,7 @@ def view(browser: Browser, folder: Path) -> None:
             context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
             take(context.new_page(), url, name)
             context.close()
+        film(browser.new_page(viewport={"width": 1250, "height": 780}), url, IMAGES / "view.webp")
 
 
 def cluster(browser: Browser, folder: Path) -> None:
