@@ -58,7 +58,7 @@ function Choice(props: { label: string; value: string; all: string[]; choose: (n
 /** A value as text: what is inside of it in lines of its own. */
 export function text(value: unknown): string {
   if (value === null || value === undefined) return "–";
-  if (typeof value === "number") return value.toLocaleString("en");
+  if (typeof value === "number" || typeof value === "bigint") return value.toLocaleString("en");
   if (typeof value === "string" || typeof value === "boolean") return String(value);
   if (Array.isArray(value) && value.every((one) => typeof one !== "object" || one === null)) return value.join(", ") || "–";
   return JSON.stringify(value, null, 1).replace(/[{}"]/g, "").replace(/,\n/g, "\n").trim();

@@ -25,6 +25,13 @@ export interface Source {
   follow(take: (news: m.Followed) => void): void;
 }
 
+/** Whole numbers of 64 bits stay what they are, where the browser shows the text of a number. */
+function parsed(text: string): unknown {
+  const exact = (_: string, value: unknown, context?: { source?: string }): unknown =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) && context?.source?.match(/^-?\d+$/) ? BigInt(context.source) : value;
+  return JSON.parse(text, exact);
+}
+
 /** Of the server. An answer that is an error is thrown with its text. */
 export class Served implements Source {
   readonly alive = true;
@@ -39,7 +46,7 @@ export class Served implements Source {
     } catch {
       throw new Error("The server of this page has ended: start ringhil view again.");
     }
-    const found: unknown = await answer.json().catch(() => null);
+    const found = await answer.text().then(parsed).catch(() => null);
     if (!answer.ok) throw new Error((found as m.ErrorAnswer | null)?.error ?? `${url}: ${answer.status}`);
     return found as Answer;
   }
@@ -140,5 +147,5 @@ export class Embedded implements Source {
 /** The one of this page. */
 export function opened(): Source {
   const held = document.getElementById("ringhil");
-  return held ? new Embedded(JSON.parse(held.textContent ?? "") as m.Embedded) : new Served();
+  return held ? new Embedded(parsed(held.textContent ?? "") as m.Embedded) : new Served();
 }

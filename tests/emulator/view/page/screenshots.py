@@ -1,6 +1,6 @@
 """The pictures of docs/howto/view.md, cluster.md and lending.md, and the one that moves in README.md, each from a run:
-`python -m tests.emulator.view.page.screenshots`, or with the names of some: `view`, `cluster`, `loans`. ffmpeg is needed
-for the one that moves."""
+`python -m tests.emulator.view.page.screenshots`, or with the names of some: `view`, `cluster`, `loans`. The one that
+moves needs ffmpeg."""
 
 import json
 import shutil
