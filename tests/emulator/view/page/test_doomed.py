@@ -46,7 +46,7 @@ def test_a_page_that_is_served_plays_futures_when_it_is_asked_to(
 
 
 def test_a_page_that_stands_alone_has_what_was_found(opened: Opened, lost: Path, doomed: ViewDoomed) -> None:
-    path = leave_page(lost, cells_library())
+    path = leave_page(lost, cells_library()).path
     assert path is not None
     without = opened(path.as_uri())
     expect(without.get_by_text("Since when was it lost?")).to_have_count(0)
