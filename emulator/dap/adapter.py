@@ -10,6 +10,7 @@
 """
 
 import dis
+import inspect
 import os
 from collections.abc import Callable
 from functools import lru_cache
@@ -417,7 +418,8 @@ class Adapter:
 
 @lru_cache(maxsize=64)
 def _code_lines(file: str) -> tuple[int, ...]:
-    """Those that are run, in rising order; the file is compiled, and nothing of it is run."""
+    """Those of functions, in rising order: others are run when firmware is loaded, before there is a session. The file
+    is compiled, and nothing of it is run."""
     try:
         whole = compile(Path(file).read_text(encoding="utf-8"), file, "exec", dont_inherit=True)
     except (OSError, ValueError, SyntaxError):
@@ -425,7 +427,7 @@ def _code_lines(file: str) -> tuple[int, ...]:
     found, left = set[int](), [whole]
     while left:
         code = left.pop()
-        if code is not whole:
+        if code.co_flags & inspect.CO_OPTIMIZED:
             found |= {line for _, line in dis.findlinestarts(code) if line and line != code.co_firstlineno}
         left += [each for each in code.co_consts if isinstance(each, CodeType)]
     return tuple(sorted(found))

@@ -1,6 +1,7 @@
 """Steps in an editor, forwards and backwards, end where the recording says; lines of firmware are in one order with
 messages and events."""
 
+import ast
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,23 @@ def _go(client: Client, number: int) -> int:
         client.ask("restart")
     client.event("stopped")
     return number
+
+
+def test_a_breakpoint_on_a_line_that_no_session_runs_moves_to_the_next_that_may(
+    client: Client, traced: TracedLines
+) -> None:
+    """A class and its `def` lines are run when firmware is loaded."""
+    path = str(_HERE / "gpu.py")
+    (gpu,) = [node for node in ast.parse(Path(path).read_text()).body if getattr(node, "name", "") == "GpuProgram"]
+    assert isinstance(gpu, ast.ClassDef)
+    methods = {node.name: node.lineno for node in gpu.body if isinstance(node, ast.FunctionDef)}
+    first = {line.function: line.line for line in reversed(traced.lines) if line.file == path}
+    moved = [name for name in methods if f"GpuProgram.{name}" in first]
+    assert len(moved) > 3
+    for name in moved:
+        asked = [{"line": methods[name]}]
+        (answer,) = client.ask("setBreakpoints", source={"path": path}, breakpoints=asked)["breakpoints"]
+        assert answer == {"verified": True, "line": first[f"GpuProgram.{name}"]}
 
 
 @pytest.mark.parametrize("file", ["census.py", "election.py", "gpu.py"])
