@@ -32,10 +32,14 @@ node_baud_option = click.option(
 )
 
 
-def firmware_given(given: Sequence[str]) -> FirmwareChoice:
-    """What `--firmware` says, loaded. Raises FirmwareError."""
+def firmware_given(given: Sequence[str], nodes: Sequence[str] = ()) -> FirmwareChoice:
+    """What `--firmware` says, loaded, but for a line that `--node` has too. Raises FirmwareError and NodeError."""
     if not given:
         return OURS
+    if nodes:
+        from ringhil.emulator.loop.nodes import check_lines  # as below
+
+        check_lines(nodes, given)
     from ringhil.emulator.loop.loading import firmware_of  # what it stands on takes as long to load as a short run
 
     return firmware_of(given)
@@ -51,14 +55,14 @@ def boards_again(firmware: FirmwareChoice) -> FirmwareChoice:
 
 
 @contextmanager
-def nodes_given(nodes: Sequence[str], firmware: Sequence[str], baud: int) -> Iterator[NodeChoice]:
-    """What `--node` says, with open lines. Raises NodeError, also where `--firmware` has one of the lines."""
+def nodes_given(nodes: Sequence[str], baud: int) -> Iterator[NodeChoice]:
+    """What `--node` says, with open lines. Raises NodeError."""
     if not nodes:
         yield NodeChoice()
         return
     from ringhil.emulator.loop.nodes import OpenNodes, check_lines  # as above
 
-    check_lines(nodes, firmware)
+    check_lines(nodes, ())
     with OpenNodes(nodes, baud=baud) as opened:
         yield opened.choice
 

@@ -71,7 +71,7 @@ def command(
     """Power up the server of a file, count its GPUs, share out the work in proportion, play the timeline and judge."""
     results = terminal.beside(as_json, record=record)
     with explained():
-        choice = firmware_given(firmware)
+        choice = firmware_given(firmware, nodes)
         scenario = _scenario(server, data, seed)
         lines = record if record is not None and _is_lines(record) else None  # the others replace recordings only
         check_apart((server, scenario.workload.data if scenario.workload else None), record=lines, waves=waves)
@@ -82,7 +82,7 @@ def command(
         with terminal.building() as progress:
             library = cells_library(rtl or RTL, top=top, progress=progress)
         _log.info("engine %s", library.rtl)
-        with nodes_given(nodes, firmware, node_baud) as outside, terminal.counting("work units") as on_progress:
+        with nodes_given(nodes, node_baud) as outside, terminal.counting("work units") as on_progress:
             played = Run(scenario, library, firmware=choice, nodes=outside, on_progress=on_progress)
             with told(played.server, again=True):
                 outcome = _run(played, record, waves, choice, nodes)

@@ -100,8 +100,10 @@ def command(
             with building():
                 library = cells_library()
                 wires = link_library() if uart else None
-            choice, boards = paced.served(firmware_given(firmware), clock, scenario.server.settings.firmware_latency)
-            outside = stack.enter_context(nodes_given(nodes, firmware, node_baud))
+            choice, boards = paced.served(
+                firmware_given(firmware, nodes), clock, scenario.server.settings.firmware_latency
+            )
+            outside = stack.enter_context(nodes_given(nodes, node_baud))
             run = Run(scenario, library, firmware=choice, nodes=outside)
         stack.callback(run.close)
         stack.callback(run.server.close_work)

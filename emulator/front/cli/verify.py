@@ -183,7 +183,7 @@ def command(
             raise click.UsageError("--node: workers of a --cluster don't have that line; play on this machine")
         if nodes and jobs not in (None, 1):
             raise click.UsageError("--jobs: hardware outside takes part in one run at a time; leave it out")
-        chosen = firmware_given(firmware)
+        chosen = firmware_given(firmware, nodes)
         if keep and (nodes or chosen.boards):
             raise click.UsageError("--keep: what hardware outside does next time isn't known; leave it out")
         if record and (nodes or chosen.boards):
@@ -200,7 +200,7 @@ def command(
                 files = discover(paths)
                 _leaves_out(selection, files)
                 _log.info("%d scenario files", len(files))
-                outside = opened.enter_context(nodes_given(nodes, firmware, node_baud))
+                outside = opened.enter_context(nodes_given(nodes, node_baud))
                 replay = Replay(seed, None if rtl is None else (rtl, top), chosen, outside)
                 evidence = Evidence.below(out, files, replay, version("ringhil"), waves=waves, record=record)
                 kept = KeptVerdicts() if keep is None else KeptVerdicts.load(keep)

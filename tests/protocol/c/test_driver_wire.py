@@ -60,7 +60,8 @@ def test_a_gpu_that_says_no_more_that_a_launch_is_under_way_is_given_up(program:
     with PretendedCard(lambda work, number: [event(work, STARTED)] if number < 40 else []) as card:
         said, resent = by_c(program, card.port, ["launch 1 40", "wait 1"], patience=60)
     assert said[1] == LOST
-    assert len(card.commands) == resent + 1 >= 40 + 30  # an answer may be heard one attempt later
+    # An answer may be heard one attempt later, and a request be sent again whose reply is late on a busy machine.
+    assert 40 + 30 <= resent + 1 <= len(card.commands) <= 40 + 30 + 5
 
 
 def test_an_end_that_is_lost_is_asked_for_again(program: Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.query import compare
 from ringhil.emulator.campaign.explore.result import CaseResult
 from ringhil.emulator.campaign.explore.store import Row
@@ -11,7 +12,7 @@ from ringhil.emulator.campaign.explore.summary import by_class, joined, rate_bou
 
 
 def row(number: int, result: CaseResult, cls: str = "dead", key: str | None = None) -> Row:
-    return Row(number, key or f"{number}: {cls}", cls, "a.1", number, 1, "[]", result)
+    return Row(number, key or f"{number}: {cls}", cls, "a.1", number, 1, '[{"at": 9}]', result)
 
 
 RESULTS = st.builds(
@@ -92,4 +93,6 @@ def test_a_comparison_names_what_changed() -> None:
     assert (found.only_old, found.only_new) == (("6: dead",), ("7: dead",))
     assert compare(old, new, tolerance=30).slower == ()
     same = compare(new, new)
+    with pytest.raises(ExploreError, match="nothing can be compared"):
+        compare(old, [row(9, CaseResult("pass"))])
     assert (same.worse, same.better, same.other, same.slower, same.faster) == ((), (), (), (), 0)
