@@ -7,6 +7,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from ringhil.emulator.build.node_rtl import OURS
 from ringhil.emulator.conformance.check import TOP, CheckSettings, check, interrupted_check
 from ringhil.emulator.conformance.report import CheckReport, RuleVerdict
@@ -28,6 +30,7 @@ def test_an_interrupted_check_fails() -> None:
     assert interrupted_check(Path("rtl"), "node", CheckSettings()).verdict == "fail"
 
 
+@pytest.mark.slow(part="outside")
 def test_a_simulator_that_somebody_kills_says_nothing_of_the_node(tmp_path: Path) -> None:
     """The rule that it was at isn't judged; those that come after it are played by another simulator."""
 
