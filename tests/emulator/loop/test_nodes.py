@@ -169,7 +169,8 @@ def test_a_board_that_does_otherwise_is_told_of(server: str, tmp_path: Path) -> 
     rtl = Path(shutil.copytree(OURS, tmp_path / "rtl"))
     file = rtl / "result_tx.sv"
     ours, another = "{length_i, cycles_i}", "{length_i, ~cycles_i}"
-    assert ours in (text := file.read_text())
+    text = file.read_text()
+    assert ours in text
     file.write_text(text.replace(ours, another))
     with Bridge("--rtl", str(rtl)) as bridge:
         _, said = outcome(server, "--node", f"a.3={bridge.port}")
