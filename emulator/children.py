@@ -1,16 +1,18 @@
-"""Processes that end with this one, whatever ends it: an interrupt, a terminal that is closed, `kill -9`.
+"""Processes and folders that end with this one, whatever ends it: an interrupt, a closed terminal, `kill -9`.
 
 A child is the first of a process group, so that it ends with all that it has started. Which groups there are is told to
 a process beside, when a group begins and when nobody is left in it. That process holds one end of a pipe, of which we
-alone have the other: when that is closed, it ends the groups that are left. (PR_SET_PDEATHSIG reaches no grandchildren,
-and counts a thread's end for its process's.)
+alone have the other: when that is closed, it ends the groups that are left, and removes the folders. (PR_SET_PDEATHSIG
+reaches no grandchildren, and counts a thread's end for its process's.)
 """
 
 import atexit
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,17 +20,24 @@ from pathlib import Path
 from typing import Any
 
 _WATCH = """
-import os, signal, sys
+import os, shutil, signal, sys, time
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_IGN)
-groups = set()
+left = set()
 for line in sys.stdin:
-    (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
-for group in groups:
+    (left.add if line[0] == "+" else left.discard)(line[1:-1])
+folders = {each for each in left if each.startswith("/")}
+for group in left - folders:
     try:
-        os.killpg(group, signal.SIGKILL)
+        os.killpg(int(group), signal.SIGKILL)
     except OSError:
         pass
+for folder in folders:
+    for _ in range(50):  # who still writes there is about to end
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            break
+        time.sleep(0.1)
 """
 
 
@@ -114,3 +123,17 @@ class _Watcher:
 
 
 _watcher = _Watcher()
+
+
+def made_folder(prefix: str) -> str:
+    """A new temporary folder; `remove_folder` removes it, or the end of this process. Raises OSError."""
+    _watcher.begin()
+    folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
+    _watcher.tell(f"+{folder}")
+    return folder
+
+
+def remove_folder(folder: str) -> None:
+    """With all that is in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    _watcher.tell(f"-{folder}")

@@ -201,7 +201,8 @@ def _serve(
         def opened() -> "SessionWorker":
             nonlocal worker
             if worker is None:
-                worker = load()(stack.enter_context(open_session()), breaks, open_session)
+                found = worker = load()(stack.enter_context(open_session()), breaks, open_session)
+                stack.callback(lambda: found.session.close())  # it may be another by then
             return worker
 
         if not late:

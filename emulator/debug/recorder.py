@@ -11,7 +11,7 @@ from typing import Any, Self
 from ringhil.emulator.debug.outside import write_outside
 from ringhil.emulator.engine.engine import Engine
 from ringhil.emulator.engine.library import Library
-from ringhil.emulator.judge.outcome import Outcome
+from ringhil.emulator.judge.outcome import Outcome, VerdictWord
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice, who
@@ -33,10 +33,13 @@ def hardware(engine: Engine) -> bytes:
 STATES_EVERY = 1 << 16  # cycles
 
 
-def outcome_document(outcome: Outcome) -> dict[str, Any]:
-    """What came of a run, without how long it took, as it reads back from JSON."""
+def outcome_document(outcome: Outcome, test: str | None = None) -> dict[str, Any]:
+    """What came of a run, without how long it took, as it reads back from JSON. `test`: how the test that drove it
+    failed: the run was not judged to its end, and must not be called good."""
     document = outcome.to_json()
     del document["engine"]
+    if test is not None:
+        document |= {"test": test, "verdict": VerdictWord.FAIL, "failures": [test, *outcome.failures]}
     found: dict[str, Any] = json.loads(json.dumps(document))
     return found
 
@@ -68,12 +71,14 @@ def _about(
     )
 
 
-def record_run(path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice = OURS) -> None:
-    """Play a scenario, and write it down. Raises RecordingError."""
+def record_run(
+    path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice = OURS, *, test: str | None = None
+) -> None:
+    """Play a scenario, and write it down. `test`: see `outcome_document`. Raises RecordingError."""
     run = Run(scenario, library, firmware=firmware)
     try:
         with RunRecorder(path, run, firmware=firmware.given, choice=firmware) as recorder:
-            recorder.end(run.run())
+            recorder.end(run.run(), test)
     finally:
         run.close()
 
@@ -136,11 +141,11 @@ class RunRecorder:
         self._writer.state(now, hardware(self._run.engine))
         self._run.kernel.remind(next_state(now), self._look)
 
-    def end(self, outcome: Outcome) -> None:
-        """The run is over."""
+    def end(self, outcome: Outcome, test: str | None = None) -> None:
+        """The run is over. `test`: see `outcome_document`."""
         if self._looked != self._run.kernel.now:
             self._look()
-        self._writer.end(outcome_document(outcome))
+        self._writer.end(outcome_document(outcome, test))
 
     def __enter__(self) -> Self:
         return self

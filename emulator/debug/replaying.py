@@ -105,7 +105,8 @@ class RunReplay:
                 self._acts.play_to(recording.last_cycle + 1)
             else:
                 self._acts.play_to(None)
-                document = outcome_document(run.finish())
+                test = (recording.outcome or {}).get("test")
+                document = outcome_document(run.finish(), None if test is None else str(test))
                 self._at_the_end(document)
             at_end()
         except _Over:

@@ -412,7 +412,8 @@ class DebugSession:
         ways = failures(self.recording.outcome or {})
         failure = at_all(ways)
         if failure is None:
-            raise DebugError("the recorded run has not failed")
+            test = (self.recording.outcome or {}).get("test")
+            raise DebugError(f"the recorded run has not failed{'' if test is None else f'; {test}'}")
         if number is not None:
             if not 1 <= number <= len(ways):
                 raise DebugError(f"found failure {number}; there are 1 to {len(ways)}")

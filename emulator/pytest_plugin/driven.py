@@ -50,13 +50,13 @@ def _from_file(path: Path, variant: str | None) -> Scenario:
 class Driven:
     """Cycles count from power-up. Cards are named as in the file; what is known of one is what its CPU knows.
 
-    `left`: file for the scenario as it was driven, written when it fails.
+    `left`: file for the scenario as it was driven, written when it fails. `judged_bad`: it was finished, and has.
     """
 
     def __init__(self, scenario: Scenario, library: Library, left: Path) -> None:
         self._server = Run(scenario, library)
         self._left = left
-        self.library, self._finished = library, False
+        self.library, self._finished, self.judged_bad = library, False, False
         self._events: list[TimelineEvent] = list(scenario.timeline)
         self.scenario = scenario
         self._server.start()
@@ -172,7 +172,7 @@ class Driven:
         """
         __tracebackhide__ = True  # of pytest: the test is what is to be seen
         outcome = self._server.finish()
-        self._finished = True
+        self._finished, self.judged_bad = True, bool(outcome.failures)
         if outcome.failures:
             self._left.write_text(dumps(self.driven), encoding="utf-8")
             raise AssertionError("\n".join([*outcome.failures, f"replay: ringhil run {self._left}"]))

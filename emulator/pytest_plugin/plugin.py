@@ -89,10 +89,11 @@ def pytest_runtest_makereport(
     report = yield
     folder = item.config.getoption(_RECORD)
     servers = item.stash.get(_driven, [])
-    if folder is not None and servers and call.when == "call" and report.failed:
+    if folder is not None and servers and call.when == "call" and call.excinfo is not None and report.failed:
         from ringhil.emulator.pytest_plugin.recorded import leave
 
-        report.sections.append(("recorded by ringhil", "\n".join(leave(folder, item.nodeid, servers))))
+        lines = leave(folder, item.nodeid, call.excinfo.exconly(tryshort=True), servers)
+        report.sections.append(("recorded by ringhil", "\n".join(lines)))
     return report
 
 

@@ -2,13 +2,13 @@
 
 import json
 import re
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ringhil.emulator.children import made_folder, remove_folder
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal, view_fleet
 from ringhil.emulator.front.cli.boards import firmware_given
@@ -118,7 +118,9 @@ def command(
             library = cells_library(rtl or RTL, top=top, progress=progress)
         growing = None
         if scenario is not None:
-            file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-view-"))) / file.stem
+            folder = made_folder("ringhil-view-")
+            stack.callback(remove_folder, folder)
+            file = Path(folder) / file.stem
             if html is None:
                 from ringhil.emulator.debug.growing import Growing
 

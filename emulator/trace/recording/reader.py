@@ -2,9 +2,7 @@
 
 import json
 import os
-import shutil
 import sqlite3
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import ValidationError
 
+from ringhil.emulator.children import made_folder, remove_folder
 from ringhil.emulator.documents import explained
 from ringhil.emulator.files import open_database, open_input, reason_of
 from ringhil.emulator.trace.recorder import RecordingError
@@ -110,7 +109,7 @@ class Recording:
 
     def _salvage(self) -> bool:
         """Whether something is left of a file that was cut off."""
-        folder = tempfile.mkdtemp(prefix="ringhil-cut-")
+        folder = made_folder("ringhil-cut-")
         self._forget = weakref.finalize(self, _remove, folder, os.getpid())
         found = salvaged(self.path, Path(folder))
         if found is None:
@@ -380,4 +379,4 @@ class Recording:
 def _remove(folder: str, process: int) -> None:
     """By the process that has made it: others that were forked from it still read it."""
     if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)

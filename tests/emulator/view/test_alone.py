@@ -15,6 +15,8 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.trace.recording import Recording, RecordingWriter
 from ringhil.emulator.view import alone
 from ringhil.emulator.view.alone import embedded, in_one
+from ringhil.emulator.view.messages import FailureAbout
+from ringhil.emulator.view.playing import PlayedView
 
 from .asking import Asked, asking
 
@@ -123,6 +125,18 @@ def test_of_a_long_recording_it_keeps_what_is_around_faults(recorded: Path, monk
             struck = [event.number for event in session.recording.events() if "fault" in event.said]
             assert set(struck) <= set(numbers)
             assert found.about.rows in numbers
+
+
+def test_the_first_failure_comes_before_the_moments_that_were_asked_for(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alone, "MOST_ROWS", 20)
+    monkeypatch.setattr(alone, "_MOMENTS", 3)  # with the end
+    failed = [FailureAbout(invariant="R1", text="t", at=1, place=None, row=row) for row in (100, 150)]
+    monkeypatch.setattr(PlayedView, "begin", lambda _: (None, failed))
+    with DebugSession(recorded, cells_library()) as session:
+        numbers = [row.number for row in embedded(session, around=[50, 30]).rows]
+    assert [row for row in (30, 50, 100, 150) if row in numbers] == [50, 100]
 
 
 def hostile(path: Path, model: Path) -> list[str]:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,6 +99,29 @@ def test_a_server_file_is_run_and_shown_until_it_is_ended(tmp_path: Path) -> Non
         assert process.wait(20) == 0
         assert process.communicate() == ("", "")
     assert group == os.getpgid(0)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("what", ["cut off", "server"])
+def test_nothing_stays_whatever_ends_it(
+    how: signal.Signals, what: str, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, folder = tmp_path / what, tmp_path / "tmp"
+    if what == "server":
+        file.write_text(SERVER.replace("until: 40000", "until: 4000000"))
+    else:
+        file.write_bytes(recorded.read_bytes()[: recorded.stat().st_size * 2 // 3])
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    with viewing(str(file)) as (url, process):
+        assert json.loads(fetched(url, "/api/about")[1])["cut_off"] is (what == "cut off")
+        assert [*folder.glob("ringhil-*")]
+        process.send_signal(how)
+        process.wait(20)
+    ends = time.monotonic() + 6
+    while [*folder.iterdir()] and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert [*folder.iterdir()] == []
 
 
 def test_from_other_machines_it_wants_the_token(recorded: Path) -> None:

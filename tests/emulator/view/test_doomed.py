@@ -1,5 +1,6 @@
 """Since when a run was lost, asked of the server of its page."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,22 @@ from .asking import Asked, asking
 def asked(lost: Path) -> Iterator[Asked]:
     with asking(lost) as found:
         yield found
+
+
+def test_stop_ends_the_playing(asked: Asked) -> None:
+    asked.get("doomed", do="begin")
+    while not asked.get("doomed")["done"]:
+        asked.wait(0.02)
+    assert asked.shown.doomed("").playing
+    asked.get("doomed", do="stop")
+    desk, ends = asked.shown._doom.desk, time.monotonic() + 2
+    while desk.busy and time.monotonic() < ends:
+        asked.wait(0.02)
+    done = asked.get("doomed")["done"]
+    assert not desk.busy
+    asked.wait(0.3)
+    answer = asked.get("doomed")
+    assert (answer["done"], answer["found"]) == (done, None)
 
 
 def test_it_can_be_broken_off_and_asked_again(asked: Asked, doomed: ViewDoomed) -> None:

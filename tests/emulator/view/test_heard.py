@@ -53,3 +53,10 @@ def test_what_is_kept_is_bounded_and_what_it_shows_is_what_all_would_show(monkey
     for moment in range(from_here, cycle + 1, 17):
         assert some.picture(moment) == every.picture(moment)
     assert some.picture(0).row >= first
+
+
+def test_a_row_that_comes_late_stands_where_it_came() -> None:
+    rows = HeardRows(CARD)
+    for cycle in (100, 40, 120):
+        rows.event(cycle, None, "Struck", {"fault": "dead", "gpu": "a.1"})
+    assert [(row.number, row.cycle) for row in rows.all(1, 3)] == [(1, 100), (2, 100), (3, 120)]

@@ -14,7 +14,9 @@ from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.firmware_choice import OURS
 from ringhil.emulator.server.node_choice import NodeChoice
-from ringhil.emulator.trace.recording import Recording
+from ringhil.emulator.trace.recording import RecordedEvent, Recording
+from ringhil.emulator.view.messages import CardAbout
+from ringhil.emulator.view.pictures import ToldPicture, drawn
 from ringhil.protocol.registers import TURN_CONTEXT, ControlBit, StatusBit, TurnBit
 
 from .asking import asking
@@ -86,6 +88,16 @@ def _same_gpu(told: dict[str, Any], played: dict[str, Any], registers: dict[str,
         assert told["roles"] == played["roles"] == [role for role, bit in roles if registers["control"] & bit]
     assert played["bypassed"] == bool(registers["status"] & (StatusBit.BYPASS_CW | StatusBit.BYPASS_CCW))
     assert told["lent"] == bool(registers["lent"])
+
+
+@pytest.mark.parametrize("kind", ["FirmwareStopped", "FirmwareLost", "NodeLost"])
+def test_a_gpu_that_has_failed_has_no_roles(kind: str) -> None:
+    told = ToldPicture()
+    for number, (what, cell) in enumerate((("Elected", "a.0"), ("Elected", "a.1"), (kind, "a.0")), 1):
+        event = RecordedEvent(number, number, int(cell[-1]), what, "{}")
+        assert told.take(event, {"role": "entry"}, cell, "a")
+    cards = [CardAbout(name="a", gpus=["a.0", "a.1"], host=["a.0"])]
+    assert [gpu.roles for gpu in drawn(told, ["a.0", "a.1"], cards, 3, 3, 3).gpus] == [[], ["entry"]]
 
 
 def test_turns_and_memory_of_contexts_are_those_of_the_registers(tmp_path: Path) -> None:

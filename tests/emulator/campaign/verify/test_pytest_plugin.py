@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ringhil.emulator.debug.replaying import RunReplay
+from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.trace.recording import Recording
 
 from .files import BAD, GOOD, SWEEP, WRONG
@@ -236,5 +238,9 @@ def test_each_test_that_fails_leaves_a_recording_and_its_page(pytester: pytest.P
     with Recording(pytester.path / files[1]) as recording:
         assert [event.cycle for event in recording.events_of(("Struck",), 1, 9)] == [3000]
         assert max(event.cycle for event in recording.events()) <= 6000
+        replayed = RunReplay(recording, cells_library()).run()
+    said = "the test failed: assert [0, 1, 3] == [0, 1, 2, 3]"
+    assert (replayed.difference, replayed.verdict, replayed.failures) == (None, "fail", (said,))
+    assert f'"verdict":"fail","failed":["{said}"]' in (pytester.path / files[1]).with_suffix(".html").read_text()
     refused = pytester.runpytest_subprocess("-n0", "--ringhil-record", "test_struck.py")
     assert "--ringhil-record test_struck.py: it is no folder" in refused.stderr.str()
