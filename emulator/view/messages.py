@@ -5,11 +5,13 @@ Nothing here is markup: texts are shown as they are.
 """
 
 import json
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from ringhil.emulator.documents import Document
+from ringhil.emulator.pages import visible
 
 FORMAT = 1  # of these answers; a page of another build says so
 MOST_ROWS = 500  # in an answer
@@ -19,16 +21,28 @@ MOST_BUCKETS = 4_000  # of `Marks`
 
 Cycle = Annotated[int, Field(ge=0)]
 Number = Annotated[int, Field(ge=0)]
+_ESCAPED = re.compile(r"\\[ubfr]")  # of letters in JSON: some that can't be seen are
+_LETTER = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)|[^ -~]")
 LinkName = Annotated[str, "p1, p2, host or boundary"]
 
 
 def json_of(answer: BaseModel) -> str:
-    """Its JSON; a recording may hold what UTF-8 and JSON have no letters for."""
+    """Its JSON; a recording may hold what UTF-8 and JSON have no letters for. What would turn the order of letters on
+    the page, or can't be seen there, is written out, in names as well as in values: `\\u202e`."""
     try:
-        return answer.model_dump_json()
+        text = answer.model_dump_json()
     except ValueError:
         found = json.loads(json.dumps(answer.model_dump()), parse_constant=lambda _: None)
-        return json.dumps(found)
+        text = json.dumps(found, ensure_ascii=False)
+    return text if text.isprintable() and not _ESCAPED.search(text) else _LETTER.sub(_written_out, text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    """A letter in JSON as it can be seen."""
+    there = found[0]
+    letter = json.loads(f'"{there}"') if there.startswith("\\") else there
+    shown = str(visible(letter))
+    return there if shown == letter else json.dumps(shown)[1:-1]
 
 
 class ErrorAnswer(Document):
@@ -53,9 +67,10 @@ class CrossAbout(Document):
 
 
 class FailureAbout(Document):
-    """What broke an invariant. `at`: the cycle; `place`: a GPU, card or link; `row`: the one by which it was found."""
+    """What broke an invariant, or (`invariant`: None) was expected and was not so. `at`: the cycle; `place`: a GPU,
+    card or link; `row`: the one by which it was found, of what was expected the last up to there."""
 
-    invariant: str
+    invariant: str | None
     text: str
     at: Cycle | None
     place: str | None

@@ -107,7 +107,8 @@ def about(
 
 
 def failures(session: "DebugSession") -> list[FailureAbout]:
-    """What broke an invariant, with the row by which it was found. Raises RecordingError."""
+    """What broke an invariant, with the row by which it was found; then what was expected and was not so, with the
+    last row up to there. Raises RecordingError."""
     found = []
     here = session.here
     for each in session.failures[:_MOST_FAILURES]:
@@ -122,4 +123,28 @@ def failures(session: "DebugSession") -> list[FailureAbout]:
             )
         )
     session.here = here
+    return [*found, *_not_so(session.recording)[: _MOST_FAILURES - len(found)]]
+
+
+def _not_so(recording: Recording) -> list[FailureAbout]:
+    """Of `expect`. Its texts are the last of all that `failed` has, which name their lines as well."""
+    from ringhil.emulator.debug.futures import failures as ways_to_fail  # loads all that a run needs
+
+    outcome = recording.outcome or {}
+    ways = [way for way in ways_to_fail(outcome) if way.item is not None]
+    said = outcome.get("failures")
+    texts = [str(each) for each in said][-len(ways) :] if isinstance(said, list) else []
+    found = []
+    for place, way in enumerate(ways):
+        at = recording.last_cycle if way.at is None else way.at
+        there = recording.at(at)
+        found.append(
+            FailureAbout(
+                invariant=None,
+                text=texts[place] if len(texts) == len(ways) else way.text,
+                at=at,
+                place=None,
+                row=None if there is None else there.number,
+            )
+        )
     return found

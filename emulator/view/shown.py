@@ -136,7 +136,7 @@ class Shown:
             if self._asked is None:
                 self._asked = asyncio.ensure_future(self.ask("begin", 0))
                 self._asked.add_done_callback(self._told)
-            failed = bool((self.recording.outcome or {}).get("violations"))
+            failed = bool((self.recording.outcome or {}).get("failures"))
             await asyncio.wait([self._asked], timeout=(_PATIENCE if failed else 0) if quick else None)
         others = isinstance(self.growing, OthersGrowing)
         return reading.about(

@@ -84,15 +84,18 @@ def command(
         from ringhil.emulator.view.files import built
 
         options = ViewOptions(html, where, no_open, as_json, at)
-        if view_fleet.is_fleet(shown):
+        file, is_fleet = Path(shown), view_fleet.is_fleet(shown)
+        is_card = not is_fleet and (_URL.match(shown) is not None or file.is_char_device())
+        if not is_card and _given("baud", "kinds"):
+            raise click.UsageError("--baud and --events are for a card")
+        if is_fleet:
             if at is not None or firmware or rtl is not None:
                 raise click.UsageError("--at, --firmware and --rtl are for a run of a server")
             view_fleet.show(shown, policies, options)
             return 0
         if policies:
             raise click.UsageError("--policy is for a cluster's file")
-        file = Path(shown)
-        if _URL.match(shown) or file.is_char_device():
+        if is_card:
             if html is not None or at is not None or firmware or rtl is not None:
                 raise click.UsageError("--html, --at, --firmware and --rtl are for a run; found the URL of a card")
             return _show_card(stack, shown, baud, kinds, options)
@@ -147,6 +150,12 @@ def command(
         stack.callback(run.close)
         answer(web, application(run, page), options, run)
     return 0
+
+
+def _given(*names: str) -> bool:
+    """Whether one of these was written, as a default is as good as none."""
+    context = click.get_current_context()
+    return any(context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE for name in names)
 
 
 def _show_card(stack: ExitStack, url: str, baud: int, kinds: str, options: ViewOptions) -> int:

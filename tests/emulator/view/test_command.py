@@ -147,6 +147,8 @@ def test_what_is_wrong_is_one_line(recorded: Path, tmp_path: Path) -> None:
             ("tcp://127.0.0.1:4711",): "tcp://127.0.0.1:4711: cannot be opened",
             (f"socket://127.0.0.1:{port}", "--html", str(tmp_path / "p")): "are for a run; found the URL of a card",
             (f"socket://127.0.0.1:{port}", "--events", "role"): "--events: found 'role'; allowed are frames, roles",
+            (str(recorded), "--baud", "115200"): "--baud and --events are for a card",
+            (str(CLUSTER), "--events", "roles"): "--baud and --events are for a card",
             ("replay://session.jsonl",): "answers what was asked in it, and nothing else",
             (str(cut),): "",
             (str(other),): "is version 99 of the format",

@@ -7,6 +7,7 @@ import { drawDoom, goTurn, turnAt } from "./doom";
 import type { MarkBucket, ViewMarks } from "./messages";
 import * as s from "./state";
 import { theme } from "./theme";
+import { fitting, type Tick } from "./ticks";
 
 const LEFT = 44; // pixels of the axis
 const RIGHT = 14;
@@ -84,6 +85,7 @@ export function Chart() {
     let least = 0; // of all counts
     const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
     let chosen = 0;
+    let shown: Tick[] = [];
     function build(): uPlot {
       const [text, line] = [colour("var(--muted)"), colour("var(--border)")];
       const colours = CURVES.map(colour);
@@ -102,7 +104,8 @@ export function Chart() {
           },
           axes: [
             { stroke: text, grid: { show: false }, ticks: { stroke: line, size: 4 }, size: 22, gap: 2, font: "11px system-ui",
-              values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) },
+              splits: (plot, _, from, to) => (shown = fitting("count", from, to, plot.bbox.width / devicePixelRatio)).map((tick) => tick.at),
+              values: (plot) => shown.map(({ at, text }) => (plot.valToPos(at, "x") + text.length * 3.1 < plot.width - LEFT ? text : "")) },
             { stroke: text, grid: { stroke: line, width: 1 }, ticks: { show: false }, size: LEFT, gap: 4, font: "11px system-ui",
               splits: () => [...new Set([least, Math.round((least + most) / 2), most])] },
           ],

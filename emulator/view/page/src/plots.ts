@@ -6,7 +6,7 @@ import { colourOf, curveStyle, faint, forgetColours } from "./colours";
 import { barAt, drawLanes, laneHeight, nameWidth } from "./lanes";
 import { type Keys, legend } from "./legend";
 import type { Bar, Chart, Curve } from "./messages";
-import { said, span, type Tick, ticks } from "./ticks";
+import { fitting, said, span, type Tick, ticks, valueAt } from "./ticks";
 
 const FONT = "11px system-ui, sans-serif";
 const HEIGHT = 220; // of curves alone
@@ -17,19 +17,6 @@ const LOW = 76; // of curves above a scrubber
 const LEFT = 56; // of these, so that the scrubber stands below them
 const CLOSEST = 1e-7; // part of the whole that can be seen at least
 const UNITY = { title: "", quantity: "count", begin: 0, end: 1 } as const;
-
-/** Of a curve at a moment; null: there it has none. */
-export function valueAt(curve: Curve, x: number): number | null {
-  let [low, high] = [0, curve.xs.length]; // the first point behind x
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (curve.xs[middle]! <= x) low = middle + 1;
-    else high = middle;
-  }
-  if (curve.steps) return low ? curve.ys[low - 1]! : null;
-  const [before, after] = [curve.xs[low - 1] ?? -Infinity, curve.xs[low] ?? Infinity];
-  return curve.ys[x - before <= after - x ? low - 1 : low] ?? null;
-}
 
 /** What is shown of x in all. */
 function whole(chart: Chart): [number, number] {
@@ -117,13 +104,6 @@ export function plot(box: HTMLElement, chart: Chart, { low, time, choose }: Opti
   const text = () => colourOf("muted");
   const line = () => colourOf("border");
   const hidden = new Set<number>(); // kinds of bars
-  const fitting = (width: number, from: number, to: number) => {
-    for (let most = Math.max(1, Math.floor(width / 60)); ; most--) {
-      const found = ticks(chart.x.quantity, from, to, most);
-      const widest = Math.max(0, ...found.map((tick) => tick.text.length)) * 6.2 + 16;
-      if (most <= 1 || found.length * widest <= width) return found;
-    }
-  };
 
   const over = new uPlot(
     {
@@ -151,7 +131,7 @@ export function plot(box: HTMLElement, chart: Chart, { low, time, choose }: Opti
         {
           stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, size: 4 }, font: FONT, size: 24, gap: 3,
           ...(low ? {} : { label: chart.x.title }), labelFont: FONT, labelSize: 16, labelGap: 0,
-          splits: (plot, _, from, to) => (shownX = fitting(plot.bbox.width / devicePixelRatio, from, to)).map((tick) => tick.at),
+          splits: (plot, _, from, to) => (shownX = fitting(chart.x.quantity, from, to, plot.bbox.width / devicePixelRatio)).map((tick) => tick.at),
           values: () => shownX.map((tick) => tick.text),
         },
         {

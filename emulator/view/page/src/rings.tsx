@@ -194,11 +194,12 @@ interface MiddleProps {
 
 function Middle({ ring, card, down, font }: MiddleProps) {
   const y = ring.centre.y + down;
-  const count = (card?.cpu?.count ?? card?.count) || null;
+  const count = card?.cpu?.count || card?.count || null; // of a card that is out of reach the CPU's is 0
+  const away = count !== null && card?.cpu?.reachable === false;
   const facts = card
     ? [
         count === null ? "not counted yet" : `${count} of ${ring.gpus.length} GPUs counted`,
-        ...(card.entry === null ? ["no entry GPU"] : [`entry ${card.entry}, epoch ${card.epoch}`]),
+        ...(away ? ["unreachable"] : card.entry === null ? ["no entry GPU"] : [`entry ${card.entry}, epoch ${card.epoch}`]),
         ...(card.share === null ? [] : [`${card.share.toLocaleString("en")} units of work`]),
       ]
     : [];

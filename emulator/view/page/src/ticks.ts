@@ -1,5 +1,5 @@
-// Round ticks, all in the one unit that fits what is seen; and values in words.
-import type { Axis } from "./messages";
+// Round ticks, all in the one unit that fits what is seen; values of curves, and values in words.
+import type { Axis, Curve } from "./messages";
 
 export type Quantity = Axis["quantity"];
 export interface Tick {
@@ -52,6 +52,28 @@ export function ticks(quantity: Quantity, from: number, to: number, most: number
     found.push({ at: value * size, text: worded(value, name, Math.min(20, Math.max(0, -power))) });
   }
   return found;
+}
+
+/** As many ticks as have room for their texts, in so many pixels. */
+export function fitting(quantity: Quantity, from: number, to: number, width: number): Tick[] {
+  for (let most = Math.max(1, Math.floor(width / 60)); ; most--) {
+    const found = ticks(quantity, from, to, most);
+    const widest = Math.max(0, ...found.map((tick) => tick.text.length)) * 6.2 + 16;
+    if (most <= 1 || found.length * widest <= width) return found;
+  }
+}
+
+/** Of a curve at a moment; null: there it has none. */
+export function valueAt(curve: Curve, x: number): number | null {
+  let [low, high] = [0, curve.xs.length]; // the first point behind x
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (curve.xs[middle]! <= x) low = middle + 1;
+    else high = middle;
+  }
+  if (curve.steps) return low ? curve.ys[low - 1]! : null;
+  const [before, after] = [curve.xs[low - 1] ?? -Infinity, curve.xs[low] ?? Infinity];
+  return curve.ys[x - before <= after - x ? low - 1 : low] ?? null;
 }
 
 /** A value, of several between `from` and `to`, of which some thousand can be told apart. */

@@ -167,10 +167,15 @@ def _agrees(page: Page, session: DebugSession, number: int) -> None:
         said = (page.locator(f"[data-gpu='{gpu}']").get_attribute("aria-label") or "").split()
         assert {word for word in words if word in said} == {word for word, bit in words.items() if bit}, (number, gpu)
     for card in session.scenario.server.cards:
-        count = session.card(card.name)["count"]
-        expect(page.locator("svg .card", has_text=f"card {card.name}")).to_contain_text(
-            f"{count} of {card.gpus}" if count else "not counted yet"
+        knows, said = session.card(card.name), page.locator("svg .card", has_text=f"card {card.name}")
+        counts = session.recording.events(1, here.number)
+        before = any(
+            event.kind == "Counted" and session.recording.gpus[event.cell or 0][0] == card.name for event in counts
         )
+        expect(said).to_contain_text(
+            f"{knows['count']} of {card.gpus}" if knows["count"] else "GPUs counted" if before else "not counted yet"
+        )
+        expect(said.get_by_text("unreachable")).to_have_count(int(before and not knows["reachable"]))
 
 
 @pytest.mark.parametrize("moments", [4, pytest.param(100, marks=pytest.mark.slow(part="pages"))])

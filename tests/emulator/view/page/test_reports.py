@@ -10,6 +10,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -177,6 +178,52 @@ def test_ticks_are_round_all_in_one_unit_and_where_they_say(tmp_path: Path) -> N
         if steps and len(found) > 1:
             size = sizes[next(iter(units))]
             assert (end - begin) / size < (len(found) + 1) * float(next(iter(steps))) * (1 + 1e-6)
+
+
+def test_at_a_point_the_value_is_that_of_the_point(tmp_path: Path) -> None:
+    """Of steps from there on; of other curves also where it is the nearest."""
+    chance, asked = random.Random(11), list[tuple[dict[str, Any], float]]()
+    for _ in range(300):
+        xs = sorted(chance.sample(range(1000), chance.randint(1, 12)))
+        x = chance.choice((chance.choice(xs), chance.uniform(-10, 1010)))
+        asked.append(({"xs": xs, "ys": [chance.random() for _ in xs], "steps": chance.random() < 0.5}, x))
+    code = f"""
+      import {{ readFileSync }} from "node:fs";
+      import {{ valueAt }} from {json.dumps((SOURCE / "ticks.ts").as_uri())};
+      console.log(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map((each) => valueAt(...each))));
+    """
+    (tmp_path / "v.mts").write_text(code)
+    done = subprocess.run(
+        [NODE, tmp_path / "v.mts"], input=json.dumps(asked), capture_output=True, text=True, timeout=60, check=True
+    )
+    for (curve, x), found in zip(asked, json.loads(done.stdout), strict=True):
+        points = list(zip(curve["xs"], curve["ys"], strict=True))
+        if curve["steps"]:
+            assert found == next((y for at, y in reversed(points) if at <= x), None)
+        else:
+            assert found == min(points, key=lambda point: abs(point[0] - x))[1]
+
+
+def test_on_a_narrow_screen_a_row_of_worst_cases_is_as_high_as_its_words(report: Callable[..., Page]) -> None:
+    """And the table scrolls in its box, not the page."""
+    page = report("explore", width=400)
+    rows = page.locator("#worst tbody tr")
+    assert rows.count()
+    for row in rows.all():
+        box = row.bounding_box()
+        assert box is not None
+        assert box["height"] < 250
+    assert page.evaluate(WIDER, 400) == []
+
+
+def test_a_long_name_in_a_legend_is_broken(folder: Path, opened: Opened) -> None:
+    text = (folder / "share.html").read_text()
+    name = told(folder, "share")[0].curves[0].name
+    assert f'"{name}"' in text
+    (folder / "long.html").write_text(text.replace(f'"{name}"', json.dumps("application_" * 20)))
+    page = opened((folder / "long.html").as_uri(), first="main table", width=400)
+    expect(page.locator(".legend button", has_text="application_application").first).to_be_visible()
+    assert page.evaluate(WIDER, 400) == []
 
 
 def seen(figure: Locator) -> list[tuple[Decimal, str]]:
