@@ -8,7 +8,6 @@ import os
 import select
 import shutil
 import signal
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Protocol
 
+from ringhil.emulator.children import made_folder, remove_folder
 from ringhil.emulator.dap.wire import Incoming, Message, decoded, write
 from ringhil.emulator.debug.desk import Breaks
 from ringhil.emulator.debug.processes import DebugError, end_without
@@ -49,7 +49,7 @@ Make = Callable[[Say, Breaks, str], Handler]
 def serve(reading: int, writing: int, make: Make) -> None:
     """One session, until the client takes its leave or is gone. Raises WireError for one that speaks otherwise, and
     DebugError where the process that does it has died."""
-    folder = tempfile.mkdtemp(prefix="ringhil-dap-")
+    folder = made_folder("ringhil-dap-")
     try:
         door = _Door(reading, writing, make, folder)
         try:
@@ -57,7 +57,7 @@ def serve(reading: int, writing: int, make: Make) -> None:
         finally:
             door.close()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
 
 
 class _Door:

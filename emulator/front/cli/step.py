@@ -2,13 +2,13 @@
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 
+from ringhil.emulator.children import made_folder, remove_folder
 from ringhil.emulator.dap import serving
 from ringhil.emulator.dap.launching import Offer
 from ringhil.emulator.debug.commands import Commands, in_vain, in_words, lines
@@ -104,7 +104,9 @@ def command(
         server = None
         if not Recording.is_one(file):
             server = load(file)
-            file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ringhil-step-"))) / file.stem
+            folder = made_folder("ringhil-step-")
+            stack.callback(remove_folder, folder)
+            file = Path(folder) / file.stem
         if on_screen:
             _on_screen(file, library, choice, server, at)
         else:
