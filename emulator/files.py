@@ -45,7 +45,7 @@ def open_database(path: Path | str, how: str = "", *, patience: float = 5.0) -> 
     `how`: parameters of SQLite's URIs, `mode=ro` or `immutable=1`; without any the file is made when it isn't there.
     `patience`: seconds to wait for another writer. Raises sqlite3.Error.
     """
-    name = f"file:{quote(str(Path(path).absolute()))}?{how}" if how else path
+    name = f"file:{quote(os.fsencode(Path(path).absolute()))}?{how}" if how else path
     return sqlite3.connect(name, timeout=patience, isolation_level=None, uri=bool(how))
 
 

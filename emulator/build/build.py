@@ -16,6 +16,7 @@ the same processor; otherwise it runs Verilator and the C++ compiler, which take
 
 import hashlib
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -190,7 +191,7 @@ class _Job:
             unity = work / f"{name}.cpp"
             # By its name from here, where it has one: the path of a cache may have a quotation mark in it.
             names = (source.relative_to(work) if source.is_relative_to(work) else source for source in sources)
-            unity.write_text("".join(f'#include "{name}"\n' for name in names))
+            unity.write_bytes(os.fsencode("".join(f'#include "{name}"\n' for name in names)))
             depends = ["-MMD", "-MF", work / f"{name}.d"]
             output = ["-o", work / f"{name}.o"]
             commands.append([*self.compiler.argv, *flags, optimise, *depends, "-c", unity, *output])
@@ -249,7 +250,7 @@ class _Job:
         """Every file that was read must be in the key."""
         listed = {file.resolve() for file in (*self.request.cpp, *self.request.headers)}
         own = work.resolve()
-        for name in included_files((work / "fast.d").read_text()):
+        for name in included_files(os.fsdecode((work / "fast.d").read_bytes())):
             file = (work / name).resolve()
             if file not in listed and not file.is_relative_to(own):
                 raise BuildError(f"{file} is included but isn't among the headers; list it, so that a change rebuilds")

@@ -2,6 +2,7 @@
 
 import ctypes
 import linecache
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -380,7 +381,7 @@ class Engine:
     def inside(self, cell: int, path: Path) -> None:
         """Write all that is in a cell at this moment to `path`, as VCD. Only with `inside_library`; the engine is of no
         further use."""
-        self._calls.ringhil_show(self._handle, cell, str(path).encode())
+        self._calls.ringhil_show(self._handle, cell, os.fsencode(path))
 
 
 def _with_bit(value: int, bit: int, on: bool) -> int:

@@ -13,6 +13,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.children import Child
 from ringhil.emulator.lending.attachment import AttachmentError
 from ringhil.emulator.lending.card_server import CardServer
@@ -43,7 +44,7 @@ def why_no_proxy(program: str) -> str:
         path = Path(folder) / "qmp"
         machine = ("-M", "pc", "-accel", "tcg", "-m", "32", "-nodefaults", "-no-user-config", "-display", "none", "-S")
         null = subprocess.DEVNULL
-        quiet = {"stdin": null, "stdout": null, "stderr": null}
+        quiet = {"stdin": null, "stdout": null, "stderr": null, "env": child_environment()}
         try:
             guest = Child([found, *machine, "-qmp", f"unix:{path},server=on,wait=off"], **quiet)
         except OSError as error:

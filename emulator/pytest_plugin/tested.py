@@ -7,6 +7,7 @@
 | that is replayed or recorded | is opened once and never again: a session holds one opening |
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class CardPlace:
 def url_of_server(root: Path, written: str | None) -> str:
     """The URL of an emulated card: `PATH[#CARD]`, a relative path from `root`; None: a card of our own."""
     path, _, card = (written or "").partition("#")
-    url = f"{_EMULATED}///{quote(str(root / path if path else OURS))}"
+    url = f"{_EMULATED}///{quote(os.fsencode(root / (path or OURS)))}"
     return f"{url}#{quote(card)}" if card else url
 
 

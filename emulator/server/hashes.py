@@ -11,6 +11,7 @@ A board is named by what it says that it is, in the place of a hash.
 """
 
 import hashlib
+import os
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
@@ -71,5 +72,5 @@ def sources_hash(folders: tuple[str, ...]) -> str:
     root, found = Path(__file__).resolve().parents[2], hashlib.sha256()
     for folder in folders:
         for file in sorted((root / folder).rglob("*.py")):
-            found.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes() + b"\n")
+            found.update(os.fsencode(file.relative_to(root)) + b"\n" + file.read_bytes() + b"\n")
     return found.hexdigest()

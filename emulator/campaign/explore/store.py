@@ -6,7 +6,7 @@ Results are committed in batches; what was committed is there after a kill, a fu
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -94,6 +94,7 @@ class Store:
                 self._check(read_only)
             except BaseException:
                 self._db.close()
+                self._remove_empty()
                 raise
 
     def _refuse_foreign(self) -> None:
@@ -110,6 +111,12 @@ class Store:
             return  # not there yet; or sqlite says what is wrong with it
         if found not in (b"", _MAGIC):
             raise ExploreError(f"{self.path}: {_FOREIGN}")
+
+    def _remove_empty(self) -> None:
+        """What a disk that is full has left of a store that was to be made: opened again, it would be one."""
+        with suppress(OSError):
+            if Path(self.path).stat().st_size == 0:
+                Path(self.path).unlink()
 
     def _open(self, read_only: bool) -> sqlite3.Connection:
         if not read_only:

@@ -7,16 +7,17 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ringhil.emulator.files import check_file, open_database, reason_of
+from ringhil.emulator.files import AtomicFile, check_file, open_database, reason_of
 from ringhil.emulator.trace.recorder import RecordingError, Seen
 from ringhil.emulator.trace.recording.tables import APPLICATION, INDEXES, MAGIC, TABLES, VERSION, WAYS, About
 
 BATCH = 8192  # rows
+_JOURNAL = "-journal"  # what SQLite keeps beside a file while it writes it
 _HEADER, _OWNER = 100, slice(68, 72)  # of a file of SQLite's: bytes, and those that say whose it is
 _WAY = {name: number for number, name in enumerate(WAYS)}
 _HEAD = struct.Struct("<QIBBBI")
@@ -66,26 +67,20 @@ class RecordingWriter:
         self._outside: list[tuple[str]] = []
         self._number = 0
         with self._explained():
-            _make_room(path)
-            self._db = open_database(path)
-            try:
-                self._begin(about, gpus)
-            except BaseException:
-                self._db.close()
-                raise
+            _check_replaced(path)
+            # Beside its place: a disk without room for the beginning costs no recording of before.
+            with AtomicFile(path, binary=True, beside=(_JOURNAL,)) as draft:
+                with closing(self._open(draft.partial)) as db:
+                    _begin(db, about, gpus)
+                Path(f"{os.path.realpath(path)}{_JOURNAL}").unlink(missing_ok=True)  # it would be played back
+                draft.commit()
+            self._db = self._open(path)
 
-    def _begin(self, about: About, gpus: Sequence[str]) -> None:
-        # The system's crash may cost the last batches; one of this process costs none.
-        for pragma in ("page_size = 8192", "synchronous = OFF", f"application_id = {APPLICATION}"):
-            self._db.execute(f"PRAGMA {pragma}")
-        self._db.execute("BEGIN")
-        for statement in TABLES.split(";"):
-            self._db.execute(statement)
-        self._db.execute("INSERT INTO about VALUES (?, NULL)", (about.model_dump_json(),))
-        self._db.executemany("INSERT INTO gpus VALUES (?, ?)", enumerate(gpus))
-        self._db.executemany("INSERT INTO ways VALUES (?, ?)", enumerate(WAYS))
-        self._db.execute(f"PRAGMA user_version = {VERSION}")
-        self._db.execute("COMMIT")
+    @staticmethod
+    def _open(path: Path) -> sqlite3.Connection:
+        db = open_database(path)
+        db.execute("PRAGMA synchronous = OFF")  # the system's crash may cost the last batches; one of ours costs none
+        return db
 
     def go_on(self, source: Path, number: int, chain: Chain, cycle: int) -> None:
         """Begin with what another recording has up to this number, and states before a cycle; `chain`: what it has come
@@ -186,16 +181,24 @@ class RecordingWriter:
             self._db.close()
 
 
-def _make_room(path: Path) -> None:
-    """A link leads to its file. Only what is a recording, or empty, is replaced. Raises OSError."""
+def _check_replaced(path: Path) -> None:
+    """Only what is a recording, or empty, is replaced. Raises OSError."""
     check_file(path)
-    real = Path(os.path.realpath(path))
-    if real.exists():
-        with real.open("rb") as file:
+    if path.exists():
+        with path.open("rb") as file:
             head = file.read(_HEADER)
         if head and (head[: len(MAGIC)] != MAGIC or head[_OWNER] != APPLICATION.to_bytes(4)):
             raise OSError(0, "it is a file that is no recording; name another")
-    for old in (real, Path(f"{real}-journal")):  # a journal of before would be played back
-        old.unlink(missing_ok=True)
-    with real.open("xb"):
-        pass
+
+
+def _begin(db: sqlite3.Connection, about: About, gpus: Sequence[str]) -> None:
+    for pragma in ("page_size = 8192", f"application_id = {APPLICATION}"):
+        db.execute(f"PRAGMA {pragma}")
+    db.execute("BEGIN")
+    for statement in TABLES.split(";"):
+        db.execute(statement)
+    db.execute("INSERT INTO about VALUES (?, NULL)", (about.model_dump_json(),))
+    db.executemany("INSERT INTO gpus VALUES (?, ?)", enumerate(gpus))
+    db.executemany("INSERT INTO ways VALUES (?, ?)", enumerate(WAYS))
+    db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute("COMMIT")

@@ -4,6 +4,7 @@ Scopes: card, GPU, port (p1_tx, p2_tx, host_tx, boundary_tx); in each the 64 dat
 its name, and a text for each channel that says which frame is passing. The same run gives the same file, byte for byte.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -46,7 +47,7 @@ class WaveWriter:
             self._file = AtomicFile(path, binary=True, beside=BESIDE)
         except OSError as error:
             raise WaveError(f"{path}: cannot be written: {reason_of(error)}") from None
-        self._context: Any = lib.fstWriterCreate(str(self._file.partial).encode(), 1)
+        self._context: Any = lib.fstWriterCreate(os.fsencode(self._file.partial), 1)
         if not self._context or not self._file.partial.exists():
             raise WaveError(f"{path}: cannot be written")
         lib.fstWriterSetDate(self._context, b"")

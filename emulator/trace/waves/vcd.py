@@ -12,6 +12,7 @@ everywhere. The file is read as a stream: memory holds the hierarchy and the las
 A variable may get names for its values (`ValueNames`), which viewers show instead of numbers; VCD has none.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -105,7 +106,7 @@ def convert(
     except OSError as error:
         raise WaveError(f"{vcd}: cannot be read: {reason_of(error)}") from None
     with source, target as file:
-        context = lib.fstWriterCreate(str(file.partial).encode(), 1)
+        context = lib.fstWriterCreate(os.fsencode(file.partial), 1)
         try:
             if not context or not file.partial.exists():
                 raise WaveError(f"{fst}: cannot be written")

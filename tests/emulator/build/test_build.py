@@ -183,6 +183,15 @@ def test_waveforms(cache: Path, tmp_path: Path) -> None:
     assert "count_o" in (tmp_path / "w.vcd").read_text()
 
 
+def test_a_place_whose_name_is_no_utf8_holds_cache_and_sources(
+    runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / os.fsdecode(b"caf\xe9")
+    shutil.copytree(runtime, place / "cache")
+    monkeypatch.setenv("RINGHIL_CACHE", str(place / "cache"))
+    assert load(build(counter(place)).path).answer() == 42
+
+
 def test_three_processes_share_one_build(cache: Path, tmp_path: Path) -> None:
     counter(tmp_path)
     running = [child(tmp_path, "print(build(existing_counter(here)).from_cache)") for _ in range(3)]

@@ -16,6 +16,8 @@ from tests import command
 from tests.emulator.campaign.explore.servers import LYING, RING, library
 from tests.processes import alive
 
+from ringhil.emulator.campaign.explore import ExploreError
+from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.front.cli import explore as explore_command
 from ringhil.emulator.front.cli.main import main
 from ringhil.emulator.judge.run import Run
@@ -209,6 +211,17 @@ def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: 
     more = document(ring, *LONG, "--lasts", "left", "--store", store, "--number", 3)
     assert more["run"]["already_done"] == len(kept)
     assert set(kept) <= set(results(store))
+
+
+def test_a_disk_without_room_leaves_no_empty_store(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(ExploreError, match=r"s\.sqlite: "):
+            Store(tmp_path / "s.sqlite")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> None:

@@ -125,6 +125,25 @@ def test_rings_and_names_are_shown_in_any_locale(encoding: str, tmp_path: Path) 
     assert said == letters + b".yaml\n"
 
 
+def test_names_that_are_no_utf8_are_names(tmp_path: Path) -> None:
+    place, name = tmp_path / os.fsdecode(b"caf\xe9"), os.fsdecode(b"n\xe9")
+    place.mkdir()
+    (place / f"{name}.yaml").write_text(RING)
+    for words in (
+        f"run {name}.yaml --record {name}.rec --waves {name}.fst",
+        f"replay {name}.rec",
+        *(f"export {name}.rec --format {kind} --out {name}.{kind}" for kind in ("pcapng", "perfetto", "jsonl", "fst")),
+        f"view {name}.rec --html {name}.html",
+        f"verify . --record --out {name} --junit {name}.xml --keep {name}.keep --codequality {name}.json",
+        f"explore {name}.yaml --faults dead --depth 1 --number 2 --store {name}.db --report {name}.page --out {name}",
+    ):
+        done = command.ringhil(*words.split(), cwd=place, env={**os.environ, "TMPDIR": str(place)})
+        assert done.returncode == 0, (words, done.stderr)
+        made = [word for word in words.split() if word.startswith(f"{name}.")]
+        assert made
+        assert all((place / file).stat().st_size for file in made)
+
+
 @pytest.mark.parametrize("words", ["run x.yaml", "verify .", "schema", "verify . --out x"])
 def test_a_folder_that_is_gone_is_told(words: str, tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import signal
 import sqlite3
 from collections.abc import Callable
@@ -356,6 +357,23 @@ def test_a_place_that_is_no_file_is_left_alone(tmp_path: Path) -> None:
     for path, says in ((tmp_path / "fifo", "it is no file"), (tmp_path, "it is a folder"), (tmp_path / "no" / "r", "")):
         with pytest.raises(RecordingError, match=f"^{path}: cannot be written: .*{says}"):
             RecordingWriter(path, ABOUT, GPUS)
+
+
+@pytest.mark.parametrize("room", [0, 4096, 20_000])
+def test_a_disk_without_room_for_a_beginning_leaves_what_was_there(tmp_path: Path, room: int) -> None:
+    path = tmp_path / "r.rec"
+    written(path, [frame(1)])
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert len(before) > room
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        for place in (path, tmp_path / "new.rec"):
+            with pytest.raises(RecordingError, match=f"{place.name}: cannot be written"):
+                RecordingWriter(place, ABOUT, GPUS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.rec"]
 
 
 def test_two_that_write_to_one_place_are_told(tmp_path: Path) -> None:
