@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ringhil.emulator.front.cli.main import COMMANDS
 from ringhil.emulator.proofs.claims import CLAIMS
 
 from . import labels
@@ -51,6 +52,12 @@ def test_files_named_on_pages_exist() -> None:
     named = {(page.name, name) for page in ROOT.glob("docs/**/*.md") for name in path.findall(page.read_text())}
     assert len(named) > 20
     assert [(page, name) for page, name in named if not any((base / name).is_file() for base in bases)] == []
+
+
+def test_each_command_is_on_the_page_of_commands_and_no_other() -> None:
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text()
+    rows = re.findall(r"^\| `ringhil (\w+)", page, re.MULTILINE)
+    assert {*rows} == {*COMMANDS}
 
 
 def test_each_label_that_is_cited_is_a_requirement() -> None:
