@@ -19,7 +19,7 @@ module switch_position (
 
   assign differs   = bypassed_i != {2{bypass_i}};
   assign stuck_o   = stuck_q;
-  assign silent_o  = stuck_q && bypass_i;
+  assign silent_o  = stuck_q && bypass_i && differs;
   assign waiting_o = timing_q;
   assign wake_at_o = at_q;
 

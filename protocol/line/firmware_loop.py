@@ -142,7 +142,7 @@ MESSAGES = {
     ),
     LoopType.ROUTES: _message(
         LoopType.ROUTES,
-        "behind" / GreedyRange(Int64ub) * "word i, bit j: card j is reached through the neighbouring card i",
+        "behind" / GreedyRange(Int64ub) * "word i, bit j: card j is reached through the neighbouring card i, which is itself among them",
     ),
     LoopType.START: _message(LoopType.START, _NOW),
     LoopType.TIMER: _message(

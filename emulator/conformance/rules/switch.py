@@ -461,10 +461,11 @@ def _stuck_bypass(stimulus: Stimulus, observed: Observed) -> list[Breach]:
     if not spans:
         return judge_control(name, stimulus, observed)
     breaches = judge_control(name, stimulus, observed, NodeView(bypassed=True))
+    death = min((span.begin for span in faulty(observed, "dead")), default=stimulus.cycles + 1)
     wanted = {"bypass_cw": True, "bypass_ccw": True, "healthy": True, "tripped": False, "restoring": False}
     for cycle, value in [*readings(observed, "status"), (stimulus.cycles, observed.registers["status"])]:
         since = cycle - spans[0].begin
-        if since < 2 * AT_ONCE:
+        if since < 2 * AT_ONCE or cycle >= death:
             continue
         expected = dict(wanted)
         if not watchdog <= since <= watchdog + 2 * AT_ONCE:
@@ -487,6 +488,8 @@ def stuck_bypass(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         actions: list[Action] = [*QUIET, Poke(5, "watchdog", watchdog), Fault(6, "switch_stuck_bypass", True)]
         actions += spread([control_frame(rng, damage=0.1, **place) for _ in range(8)], (0, 1) * 4)
         actions += [Peek(at, "status") for at in (16, 6 + watchdog - 3, 6 + watchdog + 12)]
+        # A GPU that is out already, by its switch, can still die: now it stands where it should.
+        actions += [Fault(6 + watchdog + 20, "dead", True), Fault(6 + watchdog + 90, "dead", False)]
         yield RuleCase(f"stuck {index}", Stimulus.of(actions, tail=300, **place), _stuck_bypass)
     place = straps(rng)
     actions = [*QUIET, Fault(6, "switch_stuck_through", True)]

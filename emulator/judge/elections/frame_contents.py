@@ -305,7 +305,7 @@ class FrameContents:
             )
         rounds = self._rounds.get(cell)
         if rounds is None or epoch != rounds.epoch:
-            yield say("its epoch is {}, and it holds {}", epoch, None if rounds is None else rounds.epoch)
+            yield say("its epoch is {}, and it holds {}", epoch, "no role" if rounds is None else rounds.epoch)
             return
         if sequence == rounds.sequence + 1:
             rounds.sequence, rounds.at, rounds.directions = sequence, now, 0

@@ -20,8 +20,10 @@ class Differences:
         A card without an entry GPU counts nobody, and that is wrong if it can have one.
         """
         view, able = self._views[card], self._oracle.able(card)
-        if able and (view.entry not in able or not view.reachable):
+        if able and view.entry not in able:
             return say("no entry GPU of {}, but {}", list(able), view.entry)
+        if able and not view.reachable:
+            return say("no report of entry GPU {} has come in time", view.entry)
         if not able and view.reachable and view.entry not in self._oracle.claiming(card):
             return "reachable, though none of its GPUs can be the entry"
         entry = view.entry if able or view.reachable else None
