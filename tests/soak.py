@@ -4,10 +4,11 @@
     python -m tests.soak --ledger [--all] [--json]      what was run, when, for how long, with what result
 
 Of a part in slices, a commit plays the one that its hash draws, so that all parts together take an hour or so, and
-many commits play all of it; `PART:7` plays the seventh, `PART:all` and `all` every one. CI plays a slice of `turns`
-with each commit: one case of some of the slow tests, so that none is left behind by a change for long.
+many commits play all of it; `PART:7` plays the seventh, `PART:all` and `all` every one. CI plays a slice of `rest`
+and of `turns` with each commit, so that no slow test is left behind by a change for long.
 
-A test marked `@pytest.mark.slow(part=NAME)` belongs to part NAME; other parts are commands. Each attempt adds one line
+A test marked `@pytest.mark.slow(part=NAME)` belongs to part NAME, one marked `@pytest.mark.rest` to `rest`: what would
+be at home in `make test`, if that were to take longer than it may. Other parts are commands. Each attempt adds one line
 to the ledger (`LEDGER`, JSON lines, ignored by git). A part that was interrupted or has failed goes on where it was:
 tests that have passed on the same commit are not run again. What is run on a changed work tree is marked as such,
 counts for no commit and starts from the beginning.
@@ -44,6 +45,7 @@ _LAST_LINES = 15  # of a failed part's log
 _TWO = ("--jobs", "2")
 # Parts of which a single case takes minutes.
 _LONG = " or ".join(f"slow(part='{name}')" for name in ("mutants", "netlist", "proofs"))
+_REST = "slow(part='rest')"
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,9 @@ LONGEST = 15  # minutes of a slice
 SLICE = "SLICE"
 _JUDGES = ("-m", "benchmarks.mutation_firmware", "220", "--slice", SLICE, *_TWO)
 PARTS = (
-    Part("suite", "all of make test, with new examples and new processes", 6, 4, marks="not slow"),
-    Part("turns", "one case of each slow test", 2, 96, marks=f"slow and not ({_LONG})", one_case=True),
+    Part("rest", "what takes more than some two seconds, and more cases of what make test plays", 4, 8),
+    Part("suite", "all of make test and rest, with new examples and new processes", 7, 4, marks=f"not slow or {_REST}"),
+    Part("turns", "one case of each slow test", 2, 96, marks=f"slow and not ({_LONG} or {_REST})", one_case=True),
     Part("models", "elections explored with more faults", 5),
     Part("netlist", "the netlist of an FPGA behind its bridge, wire by wire", 9),
     Part("proofs", "the long proofs of the RTL, those of whole nodes, and their broken twins", 10, 6),

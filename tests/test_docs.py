@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from ringhil.emulator.proofs.claims import CLAIMS
 
 from . import labels
@@ -35,6 +37,7 @@ def texts() -> Iterator[tuple[str, str]]:
                     yield f"{file.relative_to(ROOT)}, {getattr(node, 'name', 'file')}", ast.get_docstring(node) or ""
 
 
+@pytest.mark.rest
 def test_words_are_those_of_the_glossary() -> None:
     words = banned()
     assert words["host CPU"] == "CPU"

@@ -66,6 +66,7 @@ def ran(project: Path) -> str:
     return text.strip()
 
 
+@pytest.mark.rest
 def test_a_part_goes_on_where_it_was(project: Path) -> None:
     # Interrupted while the second test waits ...
     wait, wrong = project / "build" / "wait", project / "build" / "wrong"
@@ -155,6 +156,7 @@ def test_what_changes_the_work_tree_while_it_is_run_counts_for_no_commit(project
     assert not any(entry.counts_for(commit) for commit in (before, soak.state()[0]))
 
 
+@pytest.mark.rest
 def test_a_test_that_leaves_a_mess_has_not_passed(project: Path) -> None:
     untidy = project / "build" / "untidy"
     untidy.touch()
@@ -216,6 +218,7 @@ def test_it(number):
 """
 
 
+@pytest.mark.rest
 def test_slices_are_all_of_a_part_and_share_no_test(project: Path) -> None:
     (project / "test_it.py").write_text(SLICED)
     subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qam", "x"], check=True)
@@ -237,6 +240,7 @@ def test_slices_are_all_of_a_part_and_share_no_test(project: Path) -> None:
     assert (again.result, again.passed, ran(project)) == ("passed", 2, "4")
 
 
+@pytest.mark.rest
 def test_one_case_of_each_test_is_drawn_by_the_commit(project: Path) -> None:
     (project / "test_it.py").write_text(SLICED + SLICED[SLICED.index("@pytest") :].replace("test_it", "test_other"))
     subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qam", "x"], check=True)

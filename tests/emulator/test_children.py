@@ -55,6 +55,7 @@ def running(tag: str) -> list[int]:
     return found
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("starter", STARTERS)
 def test_nothing_of_a_tree_outlives_a_parent_that_is_killed(starter: str, tmp_path: Path) -> None:
     tag = f"{os.getpid()}"

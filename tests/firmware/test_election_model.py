@@ -48,11 +48,13 @@ def test_without_faults_the_first_is_elected_and_stays(role: Role, members: int)
     assert found.states < 100
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("role", "members"), [(Role.ENTRY, 1), (Role.ENTRY, 2), (Role.ENTRY, 3), (Role.BOUNDARY, 2)])
 def test_any_one_fault(role: Role, members: int) -> None:
     passes(Setup(role, members, budget=1, faults=(*_ALL, "reluctant") if role == Role.BOUNDARY else _ALL))
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("budget", "faults"),
     [
@@ -69,6 +71,7 @@ def test_several_faults_at_the_cpu(budget: int, faults: tuple[str, ...]) -> None
 LONG = pytest.param(Role.BOUNDARY, 2, marks=SLOW)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("role", "wait_to_restore"), [(Role.ENTRY, 0), pytest.param(Role.ENTRY, 2, marks=SLOW), LONG])
 def test_a_member_that_cannot_renew_its_lease_leaves_the_role_to_one_that_it_cannot_hear(
     role: Role, wait_to_restore: int

@@ -45,6 +45,7 @@ def test_encode_builds_what_construct_builds(kind: str, data: st.DataObject) -> 
     assert codec.encode(frame_of(kind, values)) == built(kind, values)
 
 
+@pytest.mark.rest(but_one_in=4)
 @every_kind
 @quick
 @given(data=st.data())

@@ -119,6 +119,7 @@ def left_in_work(cache: Path) -> list[Path]:
     return sorted((cache / "work").iterdir())
 
 
+@pytest.mark.rest
 def test_a_cold_build_runs_and_a_second_one_is_much_cheaper(cache: Path, tmp_path: Path) -> None:
     steps: list[str] = []
     cold = build(counter(tmp_path), progress=steps.append)
@@ -136,6 +137,7 @@ def test_a_cold_build_runs_and_a_second_one_is_much_cheaper(cache: Path, tmp_pat
     assert left_in_work(cache) == []
 
 
+@pytest.mark.rest
 def test_a_hit_starts_no_process(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(counter(tmp_path))
 
@@ -183,6 +185,7 @@ def test_waveforms(cache: Path, tmp_path: Path) -> None:
     assert "count_o" in (tmp_path / "w.vcd").read_text()
 
 
+@pytest.mark.rest
 def test_three_processes_share_one_build(cache: Path, tmp_path: Path) -> None:
     counter(tmp_path)
     running = [child(tmp_path, "print(build(existing_counter(here)).from_cache)") for _ in range(3)]
@@ -191,6 +194,7 @@ def test_three_processes_share_one_build(cache: Path, tmp_path: Path) -> None:
     assert len(models(cache)) == 1
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "damage", ["truncate", *(pytest.param(how, marks=pytest.mark.slow(part="benches")) for how in ("remove", "forget"))]
 )
@@ -239,6 +243,7 @@ def test_a_missing_top_is_named(cache: Path, tmp_path: Path) -> None:
     assert "nowhere" in failing(cache, dataclasses.replace(counter(tmp_path), top="nowhere"))
 
 
+@pytest.mark.rest
 def test_a_mistake_in_the_cpp_is_named_with_its_place(cache: Path, tmp_path: Path) -> None:
     broken = COUNTER_CPP.replace("dut->count_o", "dut->count_p")
     message = failing(cache, counter(tmp_path, cpp=broken))
@@ -246,6 +251,7 @@ def test_a_mistake_in_the_cpp_is_named_with_its_place(cache: Path, tmp_path: Pat
     assert "count_p" in message
 
 
+@pytest.mark.rest
 def test_a_missing_definition_is_named(cache: Path, tmp_path: Path) -> None:
     message = failing(
         cache,
@@ -260,6 +266,7 @@ def test_a_missing_definition_is_named(cache: Path, tmp_path: Path) -> None:
     assert "elsewhere" in message
 
 
+@pytest.mark.rest
 def test_a_header_that_is_not_listed_is_refused(cache: Path, tmp_path: Path) -> None:
     request = dataclasses.replace(counter(tmp_path), headers=())
     assert "counter.h is included but isn't among the headers" in failing(cache, request)
@@ -270,6 +277,7 @@ def test_a_missing_file_is_named(cache: Path, tmp_path: Path) -> None:
     assert failing(cache, request) == f"{tmp_path}/gone.sv: No such file or directory"
 
 
+@pytest.mark.rest
 def test_sources_that_change_during_the_build_are_not_taken_for_the_old_ones(cache: Path, tmp_path: Path) -> None:
     request = counter(tmp_path)
 
@@ -376,6 +384,7 @@ def test_endless_output_of_a_compiler_is_bounded(cache: Path, tmp_path: Path, co
 # ---- interrupts
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_leaves_nothing(
     cache: Path, tmp_path: Path, compiler: Callable[[str], None], signum: signal.Signals
@@ -389,6 +398,7 @@ def test_an_interrupted_build_leaves_nothing(
     assert not any(alive(pid) for pid in compilers)
 
 
+@pytest.mark.rest
 def test_what_a_killed_build_leaves_is_removed_by_the_next(
     cache: Path, tmp_path: Path, compiler: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_a_combinational_loop(rtl: Path) -> None:
     assert "every output must be registered" in said
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("logic", "loop"),
     [

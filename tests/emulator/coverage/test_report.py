@@ -47,6 +47,7 @@ def test_the_page_stands_alone(report: CoverageReport, tmp_path: Path) -> None:
     assert "https:" not in text
 
 
+@pytest.mark.rest
 def test_the_page_says_what_was_measured(report: CoverageReport, tmp_path: Path) -> None:
     write(report, tmp_path / "r.html")
     page = Page((tmp_path / "r.html").read_text())
@@ -227,6 +228,7 @@ def test_nothing_of_nothing_is_no_success(tmp_path: Path) -> None:
     assert done.stderr == f"ringhil: coverage: 0 of 0 were reached: {said}\n"
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

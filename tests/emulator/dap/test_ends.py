@@ -49,6 +49,7 @@ def _all_gone(scratch: dict[str, str]) -> None:
     assert left == ([], [])
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("moment", ["at once", "launching", "stopped", "stepping", "going", "leaving"])
 @pytest.mark.parametrize("how", ["gone", "SIGTERM", "SIGKILL"])
 def test_nothing_is_left_when_the_client_is_gone(

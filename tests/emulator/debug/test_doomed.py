@@ -41,6 +41,7 @@ def answer(lost: Path) -> tuple[Doomed, int]:
     return asked(lost, jobs=3, tries=4)
 
 
+@pytest.mark.rest
 def test_what_doomed_a_run_is_named_and_the_curve_rises_there(answer: tuple[Doomed, int]) -> None:
     found, here = answer
     assert found.likely is not None
@@ -56,6 +57,7 @@ def test_what_doomed_a_run_is_named_and_the_curve_rises_there(answer: tuple[Doom
     assert found.futures == sum(share.tries for share in found.curve) <= 4 * (MOST_MOMENTS + 2)
 
 
+@pytest.mark.rest
 def test_any_number_of_processes_finds_the_same(lost: Path, answer: tuple[Doomed, int]) -> None:
     assert asked(lost, jobs=1, tries=4) == answer
 

@@ -85,6 +85,7 @@ def told(path: Path, cell: int) -> list[tuple[int, int]]:
         return [(message.cycle, message.frame[26]) for message in sent]
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("change", [("STRETCH = 0", "STRETCH = 2"), (".multiplier + STRETCH", ".multiplier + 2")])
 def test_new_code_goes_on_from_here_and_the_first_message_that_differs_is_shown(
     mine: Path, change: tuple[str, str]

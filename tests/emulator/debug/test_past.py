@@ -69,6 +69,7 @@ def past() -> Iterator[Past]:
     found.close()
 
 
+@pytest.mark.rest
 def test_every_moment_is_that_of_a_run_that_went_on(past: Past) -> None:
     """Forwards and backwards, near and far, faults in between."""
     dice = random.Random(3)
@@ -120,6 +121,7 @@ def test_moments_are_kept_on_the_way_and_near_the_present(past: Past) -> None:
     assert past.cycle - max(near) < 2 * NEAR
 
 
+@pytest.mark.rest
 def test_from_everywhere_in_a_known_run_a_moment_is_near() -> None:
     past = Past(make, end=END)
     past.seek(END)

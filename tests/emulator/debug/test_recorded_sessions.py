@@ -150,6 +150,7 @@ def check(path: Path, seed: int) -> None:
     assert found.messages > 100
 
 
+@pytest.mark.rest(but_one_in=3, start=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_it_replays_to_identical_bytes_messages_and_hashes(tmp_path: Path, seed: int) -> None:
     check(tmp_path / "session", 1000 * seed)
@@ -226,6 +227,7 @@ def test_so_may_a_run(tmp_path: Path, until: int) -> None:
     assert_replays(tmp_path / "run")
 
 
+@pytest.mark.rest
 def test_replay_says_how_it_went(recorded: Path) -> None:
     done = ringhil("replay", recorded)
     assert (done.returncode, done.stderr) == (0, "")
@@ -279,6 +281,7 @@ def test_a_write_of_a_client_is_there_from_its_cycle_on(tmp_path: Path) -> None:
             assert session.registers("a.1")["weight"] == weight
 
 
+@pytest.mark.rest
 def test_a_branch_is_a_session_again(recorded: Path, tmp_path: Path) -> None:
     with DebugSession(recorded, cells_library()) as session:
         session.go(session.recording.last_cycle // 2)
@@ -318,6 +321,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("what", CHANGES)
 def test_the_first_difference_is_told(recorded: Path, tmp_path: Path, what: str) -> None:
     change, says = CHANGES[what]
@@ -350,6 +354,7 @@ def test_each_input_counts(tmp_path: Path, recorded: Path) -> None:
                 assert " comes after " in str(error)  # noqa: PT017
 
 
+@pytest.mark.rest
 def test_one_that_was_cut_off_replays_as_far_as_it_goes(recorded: Path, tmp_path: Path) -> None:
     """Wherever: also where what clients sent is missing, and messages that came of it are there."""
     whole, found = recorded.read_bytes(), list[int]()

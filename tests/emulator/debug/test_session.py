@@ -90,6 +90,7 @@ def test_until_finds_the_next_one_and_back_until_the_one_before(
         assert session.number == (here if wanted is None else wanted)
 
 
+@pytest.mark.rest
 def test_the_state_is_that_of_the_cycle(session: DebugSession) -> None:
     """The CPU counts five, then four; the holder of the role, and its epoch, move with the fault."""
     assert session.card("a")["members"] == []

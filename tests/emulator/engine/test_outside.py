@@ -190,6 +190,7 @@ LOST = {
 }
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("why", LOST)
 def test_a_board_that_is_lost_is_a_gpu_that_has_failed_in_that_cycle(cells: Library, why: str) -> None:
     cycles = 3000

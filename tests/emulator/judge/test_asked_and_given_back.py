@@ -306,6 +306,7 @@ def starts_late(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Pipelined, "_first_stage", late)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("mistake", "policy", "says"),
     [

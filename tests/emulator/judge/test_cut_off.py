@@ -174,6 +174,7 @@ timeline:
 """
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("back", "start"), [(900_000, 0), (900_000, 900_500), (900_000, 1_200_000), (3_000_000, 0)])
 def test_what_was_given_up_while_nobody_reached_a_card_is_destroyed(library: Library, back: int, start: int) -> None:
     """y comes when it can be reached again, and gets all that x had."""
@@ -191,6 +192,7 @@ def test_what_was_given_up_while_nobody_reached_a_card_is_destroyed(library: Lib
     assert whys(outcome) == ["the GPU was lost", "None" if start else "the GPU was lost"]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("back", "start"), [(900_000, 600_000), (900_000, 890_000), (900_000, 1_000_000), (3_000_000, 3_100_000)]
 )
@@ -212,6 +214,7 @@ def test_so_is_what_a_gpu_has_whose_loss_nobody_can_name(library: Library, back:
 POLICIES = ("pipelined", "pipeswitch", "stop_start", "resident")
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("policy", "back"), sampled([(p, back) for back in (900_000, 3_000_000) for p in POLICIES], "alarms", 3)
 )
@@ -268,6 +271,7 @@ def forgets_what_is_on_its_way(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Driver, "_may_be_carried_out", lambda self, asked: None)
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize(
     ("mistake", "start", "says"),
     [

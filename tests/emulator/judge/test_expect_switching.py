@@ -28,6 +28,7 @@ def judged(limits: str) -> Outcome:
     return play(scenario, cells_library())
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @pytest.mark.parametrize("policy", ["pipelined", "stop_start"])
 def test_it_holds_where_it_is_so(policy: str) -> None:
     """Only of the policy that is played."""

@@ -173,6 +173,7 @@ def moment(policy: str, at: int) -> str:
     return text.replace("3700", str(at)).replace("3760", str(at + 60))
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_what_is_right_does_not_fail(text: str) -> None:
     assert play(loads(text), cells_library()).failures == ()

@@ -46,6 +46,7 @@ def library() -> Library:
     return cells_library()
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize(("server", "expect", "ok", "found"), CASES)
 def test_it_holds_where_it_is_so(library: Library, server: str, expect: str, ok: bool, found: str) -> None:
     outcome = play(loads(server + f"expect: [{{{expect}}}]\n"), library)

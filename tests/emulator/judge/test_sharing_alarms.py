@@ -30,6 +30,7 @@ def assert_passes(text: str, library: Library) -> None:
     assert outcome.failures == (), text
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("seed", sampled(range(8), "alarms", 2))
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_files(library: Library, kind: Callable[[int], str], seed: int) -> None:

@@ -136,6 +136,7 @@ def busy_workers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PipeSwitch, "_clean", cleaned)
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize(
     ("mistake", "policy", "says"),
     [

@@ -108,6 +108,7 @@ def fetching(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return "HTTPS" in request.param, agents(tmp_path_factory)[request.param.split()[0]]
 
 
+@pytest.mark.rest(but_one_in=3)
 def test_agents_fetch_what_the_server_has(
     fetching: tuple[bool, list[str]], tmp_path: Path, data: Path, certified: Path
 ) -> None:

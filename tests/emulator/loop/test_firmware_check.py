@@ -248,6 +248,7 @@ def broken(made: type[Wrong], *names: str) -> list[str]:
     return [each.rule for each in found if each.judged is FirmwareVerdict.BROKEN]
 
 
+@pytest.mark.rest
 def test_ours_keeps_every_promise() -> None:
     ours = firmware_named("ringhil.firmware.boot:our_program")
     found = list(checked(ours, [*PROMISES], cells_library()))
@@ -255,10 +256,12 @@ def test_ours_keeps_every_promise() -> None:
     assert [(each.rule, each.failures) for each in found if each.judged is not FirmwareVerdict.KEPT] == []
 
 
+@pytest.mark.rest
 def test_being_wrapped_changes_nothing() -> None:
     assert broken(Wrong, *PROMISES) == []
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("made", NAMED, ids=lambda made: made.__name__)
 def test_what_is_wrong_in_one_way_breaks_a_promise_that_is_about_it(made: type[Wrong]) -> None:
     assert broken(made, NAMED[made]) == [NAMED[made]]

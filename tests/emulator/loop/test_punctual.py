@@ -162,6 +162,7 @@ def slow(program: str) -> Iterator[str]:
         yield name
 
 
+@pytest.mark.rest
 def test_run_says_which_boards_were_late(slow: str, tmp_path: Path) -> None:
     """By some milliseconds, where 32 us are allowed: whatever else this machine does, every answer is."""
     (tmp_path / "s.yaml").write_text(SERVER)

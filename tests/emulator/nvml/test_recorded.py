@@ -103,6 +103,7 @@ def test_without_its_samples_it_would_differ(recorded: Path, tmp_path: Path) -> 
     assert replayed(path).difference is not None
 
 
+@pytest.mark.rest
 def test_it_is_stepped_and_branched_with_them(recorded: Path, tmp_path: Path) -> None:
     with DebugSession(recorded, cells_library()) as session:
         last = session.recording.last_cycle

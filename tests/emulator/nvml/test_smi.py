@@ -32,6 +32,7 @@ print(json.dumps([[n.nvmlDeviceGetName(gpu), n.nvmlDeviceGetUUID(gpu)] for gpu i
     assert lines(monitored, "-L") == [f"GPU {i}: {name} (UUID: {uuid})" for i, (name, uuid) in enumerate(told)]
 
 
+@pytest.mark.rest
 def test_values_are_the_same_in_csv_xml_and_the_table(monitored: Monitored) -> None:
     fields = "index,gpu_serial,memory.total,memory.used,power.limit,fan.speed,pci.bus_id"
     header, *rows = csv.reader(lines(monitored, f"--query-gpu={fields} --format=csv"), skipinitialspace=True)

@@ -151,6 +151,7 @@ def test_a_combinational_loop_is_said_with_its_place(tmp_path: Path) -> None:
     assert re.search(rf"combinational loop: {re.escape(str(guardian))}:\d+:\d+: pass_o -> mute_o", done.stderr)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -205,6 +206,7 @@ def test_wrong_ports_are_refused(tmp_path: Path) -> None:
         prove(rtl, "broken", ProveSettings(("rest",), out=tmp_path / "out"))
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @needs_tools
 @pytest.mark.parametrize("names", [["rest"], ["ttl", "rest"]])
 def test_of_a_node_that_never_says_that_it_rests_no_rest_is_proved(names: list[str], tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
 # --------------------------------------------------------------------------------------------------- emulated cards
 
 
+@pytest.mark.rest
 def test_the_example_passes_on_the_card_that_is_always_there(pytester: pytest.Pytester) -> None:
     ran = Ran(pytester, EXAMPLE)
     assert (ran.code, ran.outcomes) == (0, {"passed": 2})
@@ -246,6 +247,7 @@ def test_a_run_is_recorded_and_replayed_without_the_card(pytester: pytest.Pytest
 # --------------------------------------------------------------------------------------------------- refusals
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("options", "setting", "said"),
     sampled(

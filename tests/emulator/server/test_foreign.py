@@ -81,6 +81,7 @@ def choice(where: str, maker: Callable[[Boot], object]) -> FirmwareChoice:
     return FirmwareChoice((where,), {where: Chosen("mine", maker, "")})  # type: ignore[arg-type]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "example",
     [
@@ -112,6 +113,7 @@ def test_a_gpu_has_one_firmware_and_nothing_is_loaded_where_it_has_two() -> None
         assert str(caught.value) == f"--firmware {where}={OURS}: {named} has nowhere:None already; allowed is one"
 
 
+@pytest.mark.rest
 def test_a_gpu_that_is_named_by_itself_is_none_of_all(recorded: type[Recorded]) -> None:
     """Wherever it stands."""
     found = [firmware_of(given).chosen for given in ([f"*={OURS}", "a.1=json:loads"], ["a.1=json:loads", f"*={OURS}"])]

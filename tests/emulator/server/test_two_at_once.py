@@ -69,6 +69,7 @@ def trouble(seed: int) -> Trouble:
 HUNDREDS = [0, *(pytest.param(n, marks=pytest.mark.slow(part="work")) for n in range(1, 50))]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("hundred", HUNDREDS)
 def test_no_wrong_count_whatever_comes_together(library: Library, hundred: int) -> None:
     for seed in range(100 * hundred, 100 * hundred + 100):

@@ -54,6 +54,7 @@ def by(name: str, found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {each[name]: each for each in found}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("name", "moments"),
     [

@@ -146,6 +146,7 @@ def fuzz(program: Path, talks: list[Talk], requests: int, seed: int) -> dict[Loo
     return seen
 
 
+@pytest.mark.rest
 def test_whatever_it_is_asked_it_answers_and_boots_as_ever(program: Path, talks: list[Talk]) -> None:
     seen = fuzz(program, talks, 40_000, 1)
     answers = {LoopType.DONE, LoopType.DECLINED, LoopType.ATTACH_REPLY}

@@ -57,6 +57,7 @@ def same_as_in_process(folder: Path, server: str, gpu: str, port: str, in_c: Pat
     return len(kept[0])
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("gpu", ["a.0", "a.1"])
 def test_cases_are_those_of_the_same_firmware_in_process(gpu: str, port: str, in_c: Path, tmp_path: Path) -> None:
     """Of the entry GPU and of another, which also boot within cases."""
@@ -90,6 +91,7 @@ def test_a_campaign_goes_on_with_such_a_board_at_another_port(program: str, port
     assert (run["played"], run["already_done"]) == (CASES - 3, 3)
 
 
+@pytest.mark.rest
 def test_what_fails_with_it_is_made_small_with_it(port: str, in_c: Path, tmp_path: Path) -> None:
     found = []
     for name, what in (("board", port), ("library", in_c)):
@@ -137,6 +139,7 @@ def test_of_a_board_the_command_leaves_its_port_open(port: str, tmp_path: Path) 
 # ---------------------------------------------------------------------------------------------------- what goes wrong
 
 
+@pytest.mark.rest
 def test_a_board_that_is_lost_ends_the_campaign_which_goes_on_with_it(port: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(RING)
     explored(tmp_path, f"a.1={port}", *FEW, "--store", "whole.sqlite")
@@ -164,6 +167,7 @@ def forgetful(cycle: int) -> Callable[[bytes], bytes]:
     return spoil
 
 
+@pytest.mark.rest
 def test_a_case_in_which_the_board_was_without_power_is_played_again(port: str, in_c: Path, tmp_path: Path) -> None:
     forgets = forgetful(2500)  # all faults have struck by then
     with wire(port, forgets) as name:

@@ -31,6 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 # -------------------------------------------------------------------------------------------------- how it is built
 
 
+@pytest.mark.rest
 def test_it_needs_no_more_than_memcpy(tmp_path: Path) -> None:
     """Built as for a machine without an operating system."""
     for source in c.SOURCES:
@@ -192,6 +193,7 @@ def unpacked(built: ctypes.CDLL, kind: Type, data: bytes) -> dict[str, Any] | No
     return found
 
 
+@pytest.mark.rest(but_one_in=3)
 @every_type
 @given(data=st.data())
 def test_both_read_the_same_or_nothing(built: ctypes.CDLL, kind: Type, data: st.DataObject) -> None:

@@ -26,6 +26,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.rest
 def test_a_client_in_c_does_what_ours_does(served: Served, tmp_path: Path) -> None:
     program = c.program("client", tmp_path, *c.SANITIZED)
     done = subprocess.run([program, served.ports["a"][0]], capture_output=True, text=True, timeout=120, check=False)

@@ -48,6 +48,7 @@ def test_results_do_not_depend_on_how_many_play_them(settled: tuple[Warm, list[C
     assert played(server, cases, jobs=3) == alone
 
 
+@pytest.mark.rest
 def test_a_killed_worker_costs_no_result(settled: tuple[Warm, list[Case]]) -> None:
     server, cases = settled
     killed: list[int] = []
@@ -97,6 +98,7 @@ def test_a_case_whose_process_dies_once_is_played_again(
     assert died.exists()
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("dies", "failure"), [(os.getpid, KILLED), (os.getppid, f"{KILLED}, twice")], ids=["itself", "its worker as well"]
 )

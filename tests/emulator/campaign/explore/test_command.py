@@ -84,6 +84,7 @@ def test_people_get_a_table_and_a_verdict_and_no_progress_in_a_pipe(ring: Path) 
     assert few.stderr == f"ringhil: {ring}: 9 of 25 cases: --at-least asks for 40 % of them\n"
 
 
+@pytest.mark.rest
 def test_it_stops_by_number_and_says_how_much_is_covered_and_goes_on_later(ring: Path, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     first = document(ring, *SMALL, "--store", store, "--number", 10)
@@ -143,6 +144,7 @@ def test_an_interrupt_keeps_what_is_done_and_says_nothing_of_it(
     assert_goes_on(ring, store)
 
 
+@pytest.mark.rest
 def test_a_killed_campaign_goes_on_and_leaves_nobody_behind(ring: Path, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     running = started(ring, store)
@@ -190,6 +192,7 @@ def assert_goes_on(ring: Path, store: Path) -> None:
     assert len({row[1] for row in after}) == len(after)
 
 
+@pytest.mark.rest
 def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: Path) -> None:
     store, size = tmp_path / "s.sqlite", 80_000
 
@@ -211,6 +214,7 @@ def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: 
     assert set(kept) <= set(results(store))
 
 
+@pytest.mark.rest
 def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> None:
     lying, out = tmp_path / "lying.yaml", tmp_path / "out"
     lying.write_text(LYING)
@@ -232,6 +236,7 @@ def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> 
     assert "gpus: 4" not in shrunk.read_text()
 
 
+@pytest.mark.rest
 def test_failing_cases_are_recorded(tmp_path: Path) -> None:
     lying, out = tmp_path / "lying.yaml", tmp_path / "out"
     lying.write_text(LYING)

@@ -59,6 +59,7 @@ def test_a_full_disk_leaves_the_old_report(tmp_path: Path) -> None:
     assert set(tmp_path.iterdir()) == before
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("stored", [True, pytest.param(False, marks=pytest.mark.slow(part="benches"))])
 def test_a_failure_is_replayed_by_the_command_of_the_report(tmp_path: Path, stored: bool) -> None:
     folder = tmp_path / "it's a [folder]"

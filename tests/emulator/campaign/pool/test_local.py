@@ -49,6 +49,7 @@ def all_heard(pool: LocalPool[Task, str], batches: list[list[Task]]) -> list[Hea
     return heard
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("once", [True, False], ids=["once", "again and again"])
 @settings(deadline=None, max_examples=40)
 @given(batches=BATCHES, jobs=st.integers(1, 3))

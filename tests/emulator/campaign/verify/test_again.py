@@ -53,6 +53,7 @@ def ids(folder: Path, *arguments: str) -> list[str]:
     return [each["id"] for each in json.loads(done.stdout)["results"]]
 
 
+@pytest.mark.rest
 def test_what_failed_last_is_played_until_it_passes(tmp_path: Path) -> None:
     """Of a part of the files, the rest stays as it was."""
     write(tmp_path, bad=BAD, good=GOOD, sweep=SWEEP)
@@ -149,6 +150,7 @@ def test_two_runs_are_compared_by_their_documents(tmp_path: Path) -> None:
 CHANGES = ["nothing", "file", "meanwhile", "seed", "rtl", "top", "select", "shard", "firmware"]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("changed", CHANGES)
 @settings(deadline=None, max_examples=6)
 @given(

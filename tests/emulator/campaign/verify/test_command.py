@@ -116,6 +116,7 @@ CHOICES = [
 ]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("options", "chosen"), CHOICES, ids=[" ".join(c[0]) for c in CHOICES])
 def test_what_is_chosen(tmp_path: Path, options: list[str], chosen: list[str]) -> None:
     write_all(tmp_path)
@@ -312,6 +313,7 @@ def test_interrupted_before_the_first_verdict_is_not_passed(tmp_path: Path) -> N
     assert (root.attrib["tests"], root.attrib["errors"]) == ("3", "1")
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("found", [False, True])
 def test_interrupted_while_it_looks_for_files_an_earlier_report_does_not_stay(tmp_path: Path, found: bool) -> None:
     write(tmp_path, a=GOOD)

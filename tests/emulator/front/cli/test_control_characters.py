@@ -81,6 +81,7 @@ def declining(program: str, kind: int, times: int = 1) -> Iterator[str]:
         yield name
 
 
+@pytest.mark.rest
 def test_why_a_board_declines(program: str, here: Path) -> None:
     with declining(program, LoopType.BOOT.code) as port:
         said = refusal("run", "s.yaml", "--firmware", f"a.1={port}", cwd=here)

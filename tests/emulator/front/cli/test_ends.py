@@ -113,6 +113,7 @@ def alone(*words: str, folder: Path, **env: str) -> tuple[int, bytes, bytes]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_rings_and_names_are_shown_in_any_locale(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "é→.yaml").write_text(RING)
@@ -125,6 +126,7 @@ def test_rings_and_names_are_shown_in_any_locale(encoding: str, tmp_path: Path) 
     assert said == letters + b".yaml\n"
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("words", ["run x.yaml", "verify .", "schema", "verify . --out x"])
 def test_a_folder_that_is_gone_is_told(words: str, tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()

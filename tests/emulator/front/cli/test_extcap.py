@@ -138,6 +138,7 @@ def until_a_batch(run: Run, path: Path) -> None:
     raise AssertionError("there is none")
 
 
+@pytest.mark.rest
 def test_packets_come_while_the_run_goes_on_and_the_capture_ends_with_it(tmp_path: Path) -> None:
     path, fifo = tmp_path / "r", tmp_path / "fifo"
     with recording(path) as (run, recorder):

@@ -130,6 +130,7 @@ def _play(console: str, env: dict[str, str], folder: Path) -> None:
         assert found == wanted, words
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [

@@ -29,6 +29,7 @@ def refusal(*arguments: str, **environment: str) -> str:
     return command.refusal(*arguments, env={**os.environ, **environment})
 
 
+@pytest.mark.rest(but_one_in=4, start=5)
 @pytest.mark.parametrize(
     "example", [pytest.param(e, marks=SHARED if e.stem in SHOWN else ()) for e in ALL], ids=lambda p: p.stem
 )

@@ -57,6 +57,7 @@ def test_training_is_stopped_between_two_launches_and_the_step_is_done_again(aft
     ]
 
 
+@pytest.mark.rest
 def test_a_model_that_still_comes_is_not_brought_to_its_end() -> None:
     """The link is slow: another group is on its way when training is stopped."""
     tasks, slow = [TRAIN, INFER], [*INTERRUPT, "link: 1000", "piece: 1024"]

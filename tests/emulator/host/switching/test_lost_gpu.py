@@ -27,6 +27,7 @@ def moments(policy: SwitchPolicyName) -> list[int]:
     return sorted({at for span in spans for at in ((span.began + span.ended) // 2, span.ended - 20)})
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_was_not_over_is_done_by_the_next_one(policy: SwitchPolicyName) -> None:
     all_times = moments(policy)

@@ -165,6 +165,7 @@ def conversation(folder: Path, make: Make, *, rate: int, count: int, tries: int)
     return repeated, damaged
 
 
+@pytest.mark.rest(but_one_in=2)
 def test_noise_makes_no_answer_wrong_or_missing(tmp_path: Path, make: Make) -> None:
     """One byte of 364 is struck, each way."""
     repeated, damaged = conversation(tmp_path, make, rate=60, count=3000, tries=10)
