@@ -59,6 +59,7 @@ class Part:
     command: tuple[str, ...] = ()
     marks: str = ""  # of tests, in place of its own mark
     one_case: bool = False  # of each test, drawn by the commit
+    as_in_test: bool = False  # with the examples of `make test`, and processes that are forked
 
     def __post_init__(self) -> None:
         if self.minutes > LONGEST:
@@ -73,7 +74,7 @@ LONGEST = 15  # minutes of a slice
 SLICE = "SLICE"
 _JUDGES = ("-m", "benchmarks.mutation_firmware", "220", "--slice", SLICE, *_TWO)
 PARTS = (
-    Part("rest", "what takes more than some two seconds, and more cases of what make test plays", 4, 8),
+    Part("rest", "what takes over two seconds, and more cases of what make test plays", 4, 8, as_in_test=True),
     Part("suite", "all of make test and rest, with new examples and new processes", 7, 4, marks=f"not slow or {_REST}"),
     Part("turns", "one case of each slow test", 2, 96, marks=f"slow and not ({_LONG} or {_REST})", one_case=True),
     Part("models", "elections explored with more faults", 5),
@@ -165,7 +166,8 @@ def play(part: Part, jobs: int, number: int = 1) -> Entry:
     began, result = datetime.now(UTC), "interrupted"
     try:
         with log.open("w") as out:
-            result = "passed" if _run(command, out.fileno()) in _good(part, record) else "failed"
+            ended = _run(command, out.fileno(), {} if part.as_in_test else {ANEW: "1"})
+            result = "passed" if ended in _good(part, record) else "failed"
     finally:
         after = state()
         tests = Counter(outcomes(record).values())
@@ -194,8 +196,8 @@ def _pytest(part: Part, piece: str, jobs: int, record: Path, commit: str) -> tup
     marks = part.marks or f"slow(part='{part.name}')"
     plugin = ("-p", "tests.soak", f"--record={record.absolute()}", f"--slice={piece}")
     plugin += (f"--one-case={commit}",) if part.one_case else ()
-    options = ("--hypothesis-profile=new", *plugin, "-m", marks)
-    return ("-m", "pytest", "-q", "-n", str(jobs), *options)
+    profile = () if part.as_in_test else ("--hypothesis-profile=new",)
+    return ("-m", "pytest", "-q", "-n", str(jobs), *profile, *plugin, "-m", marks)
 
 
 def _good(part: Part, record: Path) -> tuple[int, ...]:
@@ -203,9 +205,9 @@ def _good(part: Part, record: Path) -> tuple[int, ...]:
     return (0, pytest.ExitCode.NO_TESTS_COLLECTED) if "passed" in outcomes(record).values() else (0,)
 
 
-def _run(command: Sequence[str], out: int) -> int:
-    """Exit code of a command, which ends with us and with all that it has started."""
-    environment = {**os.environ, ANEW: "1"}
+def _run(command: Sequence[str], out: int, more: dict[str, str]) -> int:
+    """Exit code of a command, which ends with us and with all that it has started. Its environment has `more`."""
+    environment = {**os.environ, **more}
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, process_group=0, env=environment
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from . import conftest, soak
+from .command import ANEW
 from .soak import ROOT, Entry, Part
 
 PART = Part("part", "a test that passes and one that waits", 1, marks="slow")
@@ -309,3 +310,39 @@ def test_a_slow_test_that_is_not_in_exactly_one_part_is_refused(pytester: pytest
     """Refused wherever it is collected: tests/conftest.py looks at all of them in every run."""
     pytester.makepyfile(f"import pytest\n@pytest.mark.{mark}\ndef test_it(): pass")
     assert pytester.inline_run("-m", "not slow", plugins=[conftest]).ret == pytest.ExitCode.USAGE_ERROR
+
+
+RESTING = """
+import pytest
+
+@pytest.mark.rest
+def test_all(): pass
+
+@pytest.mark.rest(but_one_in=3)
+@pytest.mark.parametrize("case", [pytest.param(0, marks=pytest.mark.slow(part="bugs")), *range(1, 8)])
+def test_some(case): pass
+
+@pytest.mark.rest(but_one_in=2, start=3)
+@pytest.mark.parametrize("case", range(6))
+def test_later(case): pass
+"""
+
+
+def test_of_the_cases_of_a_test_some_stay_and_no_case_is_lost(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(RESTING)
+
+    def played(marks: str) -> str:
+        passed, skipped, failed = pytester.inline_run("-m", marks, plugins=[conftest]).listoutcomes()
+        assert (skipped, failed) == ([], [])
+        return " ".join(report.nodeid.partition("::test_")[2] for report in passed)
+
+    assert played("not slow") == "some[1] some[4] some[7] later[3] later[5]"
+    assert played("slow(part='rest')") == "all some[2] some[3] some[5] some[6] later[0] later[1] later[2] later[4]"
+    assert played("slow(part='bugs')") == "some[0]"
+
+
+def test_tests_of_make_test_are_played_as_there_and_others_in_new_processes(project: Path) -> None:
+    code = f"import os; open('build/ran', 'a').write(os.environ.get({ANEW!r}, '0'))"
+    for as_in_test in (True, False):
+        assert soak.play(Part("part", "", 1, command=("-c", code), as_in_test=as_in_test), 0).result == "passed"
+    assert ran(project) == "01"
