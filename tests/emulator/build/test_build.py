@@ -75,10 +75,14 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def cache(runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A private cache with the runtime in it and no model."""
+def cache(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A private cache: of a slow test with the runtime in it and no model, of another one, which compiles nothing,
+    empty."""
     private = tmp_path / "cache"
-    shutil.copytree(runtime, private)
+    if request.node.get_closest_marker("slow"):
+        shutil.copytree(request.getfixturevalue("runtime"), private)
+    else:
+        (private / "work").mkdir(parents=True)
     monkeypatch.setenv("RINGHIL_CACHE", str(private))
     return private
 
@@ -384,7 +388,7 @@ def test_endless_output_of_a_compiler_is_bounded(cache: Path, tmp_path: Path, co
 # ---- interrupts
 
 
-@pytest.mark.rest(but_one_in=2)
+@pytest.mark.rest
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_leaves_nothing(
     cache: Path, tmp_path: Path, compiler: Callable[[str], None], signum: signal.Signals
