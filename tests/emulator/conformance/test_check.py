@@ -31,7 +31,7 @@ THIRD_PARTY = Path(__file__).parents[3] / "examples" / "third-party" / "rtl"
 NODES = {"ours": (RTL, "gpu_node"), "third party": (THIRD_PARTY, "other_node")}
 
 
-@pytest.mark.parametrize("one_in", [pytest.param(2, marks=pytest.mark.rest), 20])
+@pytest.mark.parametrize("one_in", [pytest.param(2, marks=pytest.mark.rest), 40])
 def test_some_rules_are_kept(one_in: int, tmp_path: Path) -> None:
     """The longest test by far plays all of them: below, in `make soak`."""
     rules = tuple(all_rules())[::one_in]

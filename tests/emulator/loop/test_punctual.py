@@ -147,7 +147,7 @@ def test_only_boards_are_timed() -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(library.made_by_make(tmp_path_factory.mktemp("board"), "board") / "ringhil_board")
+    return library.board(tmp_path_factory)
 
 
 @pytest.fixture

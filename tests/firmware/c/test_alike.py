@@ -17,7 +17,7 @@ SAID = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return library.maker(tmp_path_factory.mktemp("c"))
+    return library.maker(tmp_path_factory)
 
 
 def played(made: Maker, seeds: range) -> Counter[str]:

@@ -98,7 +98,7 @@ until: 60000
 def talks(tmp_path_factory: pytest.TempPathFactory) -> list[Talk]:
     """Of each GPU, from each of its boots on: censuses, elections, leases between cards, faults."""
     found, made = list[Talk](), loop._exchange
-    maker = loop.firmware_in(library.built(tmp_path_factory.mktemp("c")), here=True)
+    maker = loop.firmware_in(library.shared(tmp_path_factory), here=True)
 
     def recorded(answer: object, size: int) -> Exchange:
         exchange, talk = made(answer, size), Talk()

@@ -33,7 +33,7 @@ CASES = 2 * 2 * 2 * 2 + 1
 @pytest.fixture(scope="module")
 def in_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The firmware of the board, in a library."""
-    return library.built(tmp_path_factory.mktemp("library"))
+    return library.shared(tmp_path_factory)
 
 
 def explored(folder: Path, firmware: str, *options: object, code: int = 0) -> dict[str, Any]:

@@ -24,7 +24,7 @@ EXAMPLES = [ROOT / "examples" / f"{name}.yaml" for name in ("two-cards-faults", 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return library.maker(tmp_path_factory.mktemp("c"))
+    return library.maker(tmp_path_factory)
 
 
 def played(scenario: Scenario, firmware: FirmwareChoice) -> tuple[list[tuple[object, ...]], dict[str, object]]:

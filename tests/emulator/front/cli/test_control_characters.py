@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.command import refusal, ringhil
 from tests.firmware.c.boards import process, wire
-from tests.firmware.c.library import made_by_make
+from tests.firmware.c.library import board
 
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
@@ -58,7 +58,7 @@ def assert_harmless(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(made_by_make(tmp_path_factory.mktemp("board"), "board") / "ringhil_board")
+    return board(tmp_path_factory)
 
 
 @contextmanager
