@@ -50,6 +50,7 @@ def test_a_missing_port(rtl: Path) -> None:
     )
 
 
+@pytest.mark.rest
 def test_a_port_of_the_wrong_width(rtl: Path) -> None:
     change(rtl / NODE, "input  logic [                63:0] now_i,", "input  logic [                31:0] now_i,")
     said = refused("check", "--rtl", rtl, "--top", "gpu_node")

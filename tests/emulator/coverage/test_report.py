@@ -116,6 +116,7 @@ def test_a_contradiction_is_shown(tmp_path: Path) -> None:
     assert "was seen 1 times, but is ignored" in (tmp_path / "r.md").read_text()
 
 
+@pytest.mark.rest
 def test_a_cross_too_large_for_a_table_has_its_holes_listed(tmp_path: Path) -> None:
     large = FunctionalCoverage([Cross("large", {c: tuple("0123456789") for c in "abcde"})])
     for digit in "0123456789":

@@ -58,6 +58,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.rest
 def test_every_capability_is_as_it_is_said(begin: Begin, project: Path) -> None:
     client, process = begin(cwd=project)
     says = client.ask("initialize", adapterID="ringhil")

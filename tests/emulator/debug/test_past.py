@@ -89,6 +89,7 @@ def test_every_moment_is_that_of_a_run_that_went_on(past: Past) -> None:
     run.close()
 
 
+@pytest.mark.rest
 def test_just_before_a_moment_that_is_kept(past: Past) -> None:
     past.seek(12_000)
     for kept in past.moments[1:]:
@@ -111,6 +112,7 @@ def test_to_look_changes_nothing(past: Past) -> None:
     other.close()
 
 
+@pytest.mark.rest
 def test_moments_are_kept_on_the_way_and_near_the_present(past: Past) -> None:
     past.seek(40_000)
     assert past.moments == [0, *on_the_way(0, 40_000)]

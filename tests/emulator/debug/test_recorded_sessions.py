@@ -162,6 +162,7 @@ def test_a_hundred_sessions_do(tmp_path: Path) -> None:
         check(tmp_path / f"session{seed}", 1000 * seed)
 
 
+@pytest.mark.rest
 def test_one_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> None:
     """The card says what its clock is, and leaves out events for which the line has no room."""
     run, path, line = Run(loads(SERVER), cells_library()), tmp_path / "session", Pty()
@@ -407,6 +408,7 @@ def test_a_client_in_a_run_that_is_no_session_is_refused(recorded: Path, tmp_pat
     assert "is damaged: outside 1: found a client; it is no session" in done.stderr
 
 
+@pytest.mark.rest
 @unhurried
 @given(st.data())
 def test_any_rows_are_a_difference_or_refused(recorded: Path, tmp_path: Path, data: st.DataObject) -> None:

@@ -292,6 +292,7 @@ def test_what_is_left_behind_is_named(monkeypatch: pytest.MonkeyPatch, mistake: 
     assert_named(mistake, text, "memory_isolated", says, monkeypatch)
 
 
+@pytest.mark.rest
 def test_what_a_policy_leaves_behind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def only_the_last(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(Driver, "give_up", lambda self, place: None)

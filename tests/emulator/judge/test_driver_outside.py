@@ -109,6 +109,7 @@ def test_what_it_holds_there_is_nobodys_mistake(library: Library) -> None:
     assert (outcome.verdict, outcome.not_judged) == ("pass", ())
 
 
+@pytest.mark.rest
 def test_it_asks_for_a_command_again_in_its_own_time(library: Library) -> None:
     """Each time as its first attempt, and sooner than the CPU does."""
     commands = [Command(Compute.QUERY, 1, 0)] * 3

@@ -80,6 +80,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, MadeHistory]
     return url, history
 
 
+@pytest.mark.rest
 def test_the_model_takes_less_than_the_baselines(learned: tuple[str, MadeHistory]) -> None:
     """In truth, on loans that it has not learned from; and it takes no more than it says."""
     url, history = learned

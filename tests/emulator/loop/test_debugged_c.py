@@ -133,6 +133,7 @@ def test_a_variable_is_watched(library: Path, tmp_path: Path) -> None:
     assert not never["moved"]
 
 
+@pytest.mark.rest
 def test_it_waits_for_a_debugger_and_the_run_is_the_same(library: Path, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4}}}\nuntil: 9000\n")
     with started(

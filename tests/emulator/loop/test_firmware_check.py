@@ -329,6 +329,7 @@ def test_firmware_that_does_nothing_keeps_nothing() -> None:
     assert FirmwareVerdict.KEPT not in judged(Silent, QUICK, {*FirmwareRole}).values()
 
 
+@pytest.mark.rest
 def test_firmware_of_one_role_is_judged_in_that_role_only() -> None:
     kept = set[str]()
     for role in FirmwareRole:

@@ -118,6 +118,7 @@ def test_a_line_that_doubles_everything_changes_nothing(server: str) -> None:
         assert outcome(server, "--node", f"a.2={line.path}") == outcome(server)
 
 
+@pytest.mark.rest
 def test_a_board_that_falls_silent_is_asked_eight_times(server: str) -> None:
     heard, asked = Unwrapper(), list[bytes]()
 

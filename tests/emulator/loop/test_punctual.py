@@ -182,6 +182,7 @@ def test_run_says_which_boards_were_late(slow: str, tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.rest
 def test_run_takes_as_long_as_its_clock_says(program: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SERVER.replace("3000", "2100"))  # a keepalive is sent before that
     with process(program) as port:

@@ -118,6 +118,7 @@ def test_out_of_time_is_not_judged(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.rest
 @needs_tools
 @pytest.mark.parametrize(
     ("number", "code"),
@@ -139,6 +140,7 @@ def test_an_interrupted_proof_judges_nothing(number: signal.Signals, code: int, 
 # ---------------------------------------------------------------------------------------------------------- refused
 
 
+@pytest.mark.rest
 @needs_tools
 def test_a_combinational_loop_is_said_with_its_place(tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(OURS, tmp_path / "rtl"))

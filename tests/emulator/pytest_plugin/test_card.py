@@ -115,6 +115,7 @@ def _eight(pytester: pytest.Pytester) -> Path:
     return pytester.path / "eight.yaml"
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("named", "workers"), sampled([(False, 0), (True, 0), (False, 2), (True, 2)], "benches", 4))
 def test_each_test_has_a_card_of_its_own_the_same_every_time(
     pytester: pytest.Pytester, named: bool, workers: int
@@ -130,6 +131,7 @@ def test_each_test_has_a_card_of_its_own_the_same_every_time(
 # --------------------------------------------------------------------------------------------------- other cards
 
 
+@pytest.mark.rest
 def test_the_example_passes_on_a_served_card(pytester: pytest.Pytester, url: str) -> None:
     ran = Ran(pytester, EXAMPLE, f"--card={url}", PATIENT)
     assert (ran.code, ran.outcomes) == (0, {"passed": 2})

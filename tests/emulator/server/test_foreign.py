@@ -444,6 +444,7 @@ class Touchy:
 """
 
 
+@pytest.mark.rest
 def test_explore_plays_with_it_and_leaves_what_plays_it_again(here: Path) -> None:
     (here / "touchy.py").write_text(ALL_BUT_DAMAGE)
     firmware = ("--firmware", "a.0=touchy:Touchy")
@@ -468,6 +469,7 @@ def test_explore_plays_with_it_and_leaves_what_plays_it_again(here: Path) -> Non
     assert json.loads(ringhil(*options, "--json", cwd=here).stdout)["run"]["played"] == cases
 
 
+@pytest.mark.rest
 def test_one_that_never_answers_costs_verify_one_scenario(here: Path) -> None:
     loop = "from mine import Silent\nclass Loop(Silent):\n    def start(self, now):\n        while True: pass\n"
     (here / "loop.py").write_text(loop)

@@ -197,6 +197,7 @@ def test_every_unit_is_done_exactly_once(library: Library, expected: list[int], 
     assert outcome.failures == ()
 
 
+@pytest.mark.rest
 def test_some_leases_end_and_results_come_too_late(library: Library, expected: list[int]) -> None:
     """A ledger that never saw a lease end would prove nothing about fencing."""
     ledgers = [run(library, seed, expected)[1] for seed in range(0, 40, 8)]

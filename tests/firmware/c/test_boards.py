@@ -315,6 +315,7 @@ def test_a_board_that_would_be_asked_otherwise_is_told(port: str, tmp_path: Path
             assert said == f"ringhil: {path}: is damaged: outside {why}"
 
 
+@pytest.mark.rest
 def test_on_the_command_line_too(port: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(RING_OF_8)
     board = ("--firmware", f"a.1={port}")

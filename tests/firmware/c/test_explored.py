@@ -80,6 +80,7 @@ def test_whole_campaigns_are(
     assert same_as_in_process(tmp_path, server, gpu, port, in_c, *options) >= 300
 
 
+@pytest.mark.rest
 def test_a_campaign_goes_on_with_such_a_board_at_another_port(program: str, port: str, tmp_path: Path) -> None:
     """It is known by what it says that it is."""
     (tmp_path / "s.yaml").write_text(RING)
@@ -111,6 +112,7 @@ def test_what_fails_with_it_is_made_small_with_it(port: str, in_c: Path, tmp_pat
     assert any("--firmware a.1=IT" in text for text in found[0].values())
 
 
+@pytest.mark.rest
 def test_a_case_of_a_store_comes_with_a_command_that_plays_it_with_the_same_firmware(
     in_c: Path, tmp_path: Path
 ) -> None:

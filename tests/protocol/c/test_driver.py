@@ -29,6 +29,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.rest
 def test_applications_are_told_the_same_by_both(served: Served, program: Path) -> None:
     """Memory and its limits, launches, refusals; twice: whoever comes next is no stranger to the contexts."""
     python = ByPython(SERVER)

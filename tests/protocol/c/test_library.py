@@ -46,6 +46,7 @@ def test_it_needs_no_more_than_memcpy(tmp_path: Path) -> None:
     assert all(word[-1].startswith(("rh_", "rhf_", "rhw_")) for word in words if word[-2] == "T")
 
 
+@pytest.mark.rest
 def test_the_analyzer_of_the_compiler_finds_nothing(tmp_path: Path) -> None:
     probe = tmp_path / "probe.c"
     probe.write_text("int probe;\n")

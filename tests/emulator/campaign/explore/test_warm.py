@@ -100,6 +100,7 @@ def test_a_process_that_is_killed_before_the_first_case_costs_nothing(
     assert (tmp_path / "died").exists()
 
 
+@pytest.mark.rest
 def test_no_play_is_seen_by_the_next_one() -> None:
     scenario, server, rounds = warm(RING)
     cases = some(scenario, rounds, Plan(phases=1, lasts=(None,)), 0)

@@ -77,6 +77,7 @@ def test_steps_and_kinds_go_where_a_session_goes(recorded: Path, session: DebugS
     looking_at(recorded, does)
 
 
+@pytest.mark.rest
 def test_a_search_takes_a_condition_or_a_text(recorded: Path, session: DebugSession) -> None:
     every = list(session.recording.all())
 

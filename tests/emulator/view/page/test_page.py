@@ -126,6 +126,7 @@ def test_a_wrong_condition_is_said_with_its_place(opened: Opened, url: str) -> N
     expect(page.get_by_role("alert")).to_contain_text("Counted")
 
 
+@pytest.mark.rest
 def test_a_frame_on_its_way_shows_its_message(opened: Opened, url: str) -> None:
     page = opened(url)
     page.get_by_label("Cycle", exact=True).fill("12345")
@@ -363,6 +364,7 @@ def test_one_file_shows_the_rows_that_it_has(opened: Opened, recorded: Path, tmp
         page.wait_for_function("() => document.querySelector('canvas').dataset.frames > 0")
 
 
+@pytest.mark.rest
 def test_the_same_moment_is_in_other_tools(opened: Opened, recorded: Path, session: DebugSession) -> None:
     """And an address names a moment."""
     with viewed(recorded) as url:
