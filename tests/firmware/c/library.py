@@ -44,12 +44,12 @@ def built(folder: Path) -> Path:
 
 def shared(factory: pytest.TempPathFactory) -> Path:
     """The library, the same for all that ask."""
-    return built_once(factory, "firmware in C", made_by_make) / "libringhil_gpu.so"
+    return built_once(factory, "firmware_in_c", made_by_make) / "libringhil_gpu.so"
 
 
 def board(factory: pytest.TempPathFactory) -> str:
     """The program that is a board, the same for all that ask."""
-    return str(built_once(factory, "board in C", lambda folder: made_by_make(folder, "board")) / "ringhil_board")
+    return str(built_once(factory, "board_in_c", lambda folder: made_by_make(folder, "board")) / "ringhil_board")
 
 
 def troubled(folder: Path) -> Path:

@@ -153,6 +153,7 @@ def test_whatever_it_is_asked_it_answers_and_boots_as_ever(program: Path, talks:
     assert {kind for kind, times in seen.items() if times} == {*ACTIONS, *answers}
 
 
+@pytest.mark.rest
 def test_whoever_it_is_told_to_be_it_answers(program: Path, talks: list[Talk]) -> None:
     """And what follows is of somebody else: of a GPU that counts, and of one that leads to another card."""
     asked = Asked(random.Random(1))
