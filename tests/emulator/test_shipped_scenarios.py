@@ -173,7 +173,7 @@ def test_the_faults_are_those_of_the_row(file: Path) -> None:
 # ------------------------------------------------------------------------------------------- what they come to
 
 
-@pytest.mark.rest(but_one_in=20)
+@pytest.mark.rest(but_one_in=9)
 @pytest.mark.parametrize("file", sampled(FILES, "scenarios", 2), ids=name)
 def test_the_first_and_last_variant_pass_and_mean_it(file: Path, library: Library) -> None:
     passes_and_means_it(file, sorted({0, len(variants(file)) - 1}), library)

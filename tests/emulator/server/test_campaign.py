@@ -47,7 +47,7 @@ def test_messages_that_waited_for_keepalives_make_no_link_slow(library: Library)
 UNJUDGED = {"switch_stuck_through", "link_bit_errors"}
 
 
-@pytest.mark.rest(but_one_in=18)
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_fault_at_random_cycles(library: Library, kind: str) -> None:
     judged = play(library, (kind,), range(SINGLE_SAMPLE))

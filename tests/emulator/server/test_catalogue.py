@@ -102,7 +102,7 @@ def test_every_fault_gets_into_the_hardware(library: Library, kind: str, monkeyp
     assert done
 
 
-@pytest.mark.rest(but_one_in=10)
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("kind", ROWS)
 def test_what_must_be_seen(library: Library, kind: str) -> None:
     events, expect = ROWS[kind]
