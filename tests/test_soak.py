@@ -168,6 +168,7 @@ def test_a_test_that_leaves_a_mess_has_not_passed(project: Path) -> None:
     assert (passed.result, passed.passed, passed.failed, ran(project)) == ("passed", 2, 0, "first")
 
 
+@pytest.mark.rest
 def test_a_part_without_a_test_has_not_passed(project: Path) -> None:
     assert soak.play(Part("nothing", "", 1, marks="nothing"), 0).result == "failed"
 

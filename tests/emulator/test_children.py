@@ -123,6 +123,7 @@ class Busy:
         return os.getpid()
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("how", ["go", "travel"])
 def test_a_moment_that_is_on_its_way_ends_with_who_wanted_it(how: str) -> None:
     reading, writing = os.pipe()

@@ -178,6 +178,7 @@ def test_without_waiting_for_the_lease_two_hold_it() -> None:
     fails(Setup(Role.ENTRY, 2, 1, grantor=Impatient), "all hold the lease|does not know")
 
 
+@pytest.mark.rest
 def test_a_warden_without_memory_grants_an_epoch_twice() -> None:
     setup = Setup(Role.BOUNDARY, 2, 2, ("crash",), dead=(("member", 1), ("warden", 1)), warden=Amnesiac)
     fails(setup, "granted twice")
@@ -188,6 +189,7 @@ def test_a_warden_that_does_not_wait_after_a_boot_grants_beside_another() -> Non
     fails(Setup(Role.BOUNDARY, 2, 2, ("crash", "part"), restarts=(2,), warden=Hasty), "running for long|side by side")
 
 
+@pytest.mark.rest
 def test_a_member_that_takes_any_answer_for_a_renewal_is_ahead_of_its_grantor() -> None:
     fails(Setup(Role.ENTRY, 2, 2, ("crash", "swap"), member=Optimist), "does not know")
 

@@ -37,6 +37,7 @@ def values_of(frame: Frame) -> dict[str, Any]:
 # -- construct is the definition -----------------------------------------------------------------------
 
 
+@pytest.mark.rest(but_one_in=4)
 @every_kind
 @quick
 @given(data=st.data())

@@ -41,6 +41,7 @@ def test_a_part_of_other_parameters_is_as_clean(top: str, parameters: dict[str, 
     assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", top, *given]) == ""
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("parameter", ["CONTEXTS=0", "CONTEXTS=5", "FAULTS=0", "METER=0"])
 def test_a_node_of_other_parameters_is_as_clean(parameter: str) -> None:
     given = ["--lint-only", "--quiet", "-Wall", "--top-module", "gpu_node", f"-G{parameter}"]

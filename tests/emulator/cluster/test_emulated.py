@@ -87,6 +87,7 @@ def played(given: GpuCluster, policy: str, library: Library, jobs: int = 1) -> P
         return play(given, POLICIES[policy], given.seed, fleet=fleet)
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("seed", range(10))
 def test_both_fleets_place_alike_and_agree_on_energy(seed: int, library: Library) -> None:
     """The same servers, GPUs and times, and energy within one percent."""

@@ -200,6 +200,7 @@ def test_a_contradiction_is_exit_code_1(tmp_path: Path) -> None:
     assert (tmp_path / "r.md").exists()
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(("share", "short"), [("0.91", []), ("0.92", ["lines: 22 of 24"]), ("0", [])])
 def test_too_little_is_exit_code_1(counted: tuple[Path, Path], share: str, short: list[str]) -> None:
     """Of the lines 91.6 % are reached."""

@@ -193,6 +193,7 @@ def test_what_does_not_fit_is_told(module: ModuleType) -> None:
     ]
 
 
+@pytest.mark.rest
 def test_on_the_command_line(mine: Path, tmp_path: Path) -> None:
     session(mine).close()
     (tmp_path / "script").write_text(f"go 20000\nedit {tmp_path / 'new'}\n")

@@ -99,6 +99,7 @@ def test_just_before_a_moment_that_is_kept(past: Past) -> None:
             assert moment.ask("all")[0] == kept - 1
 
 
+@pytest.mark.rest
 def test_to_look_changes_nothing(past: Past) -> None:
     past.seek(12_000)
     for gpu in ("a.0", "b.2"):

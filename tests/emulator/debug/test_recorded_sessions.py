@@ -211,6 +211,7 @@ def test_what_waits_when_a_client_goes_is_not_done(tmp_path: Path) -> None:
     assert_replays(path)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("end_at", [2 * STATES_EVERY - 1, 2 * STATES_EVERY, 2 * STATES_EVERY + 1])
 def test_one_may_end_where_all_hardware_is_looked_at(tmp_path: Path, end_at: int) -> None:
     run = Run(loads(SERVER), cells_library())
@@ -380,6 +381,7 @@ WRONG = {
 }
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_row_that_can_t_be_is_refused(recorded: Path, tmp_path: Path, what: str) -> None:
     row, says = WRONG[what]

@@ -229,6 +229,7 @@ def test_a_script_of_a_recording_and_of_a_server_gives_the_same(recorded: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.yaml", "script"]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     ("lines", "strict", "code", "last"),
     [
@@ -256,6 +257,7 @@ def test_a_script_without_a_command_has_asserted_nothing(recorded: Path, tmp_pat
     assert (done.returncode, done.stderr) == (2, "ringhil: s: found no command; a script has one in each line\n")
 
 
+@pytest.mark.rest
 def test_the_bits_of_registers_have_names(session: DebugSession) -> None:
     commands = Commands(session)
     commands.do("until kind == Elected")

@@ -138,6 +138,7 @@ def named(name: str, on: bool) -> Callable[[Engine], None]:
     return strike
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("fault", ["hang", "cut", "switch_stuck_through", "switch_stuck_bypass", "dead"])
 @pytest.mark.parametrize("begins", [400, *(pytest.param(at, marks=SLOW) for at in (401, 733))])
 def test_each_fault_that_switches_over(make: Callable[[], Engine], fault: str, begins: int) -> None:

@@ -116,6 +116,7 @@ def test_what_one_that_has_ended_says_is_judged_though_its_gpu_is_lost_then(monk
 FAILED_ONCE = (353, 867, 2051)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     "seed",
     [*range(12), *FAILED_ONCE, *(pytest.param(n, marks=pytest.mark.slow(part="alarms")) for n in range(12, 1000))],
@@ -154,6 +155,7 @@ timeline:
 """
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "stop_start", "resident"])
 def test_requests_are_served_elsewhere_and_leave_nothing_behind(library: Library, policy: str) -> None:
     outcome = play(loads(SWITCHED.format(policy=policy)), library)

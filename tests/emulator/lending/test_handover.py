@@ -197,6 +197,7 @@ def _breaks_off(answer: http.client.HTTPResponse) -> bool:
     return bool(answer.length)
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("agent", ["C", "Python"])
 def test_a_full_disk_leaves_no_file(
     tmp_path: Path, data: Path, tmp_path_factory: pytest.TempPathFactory, agent: str

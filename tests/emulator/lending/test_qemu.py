@@ -289,6 +289,7 @@ def test_direct_access_carries_nothing_and_is_fast(elf: Path, bus: QemuAttachmen
     assert max(ratios) > 1.3
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("words", "line"),
     [

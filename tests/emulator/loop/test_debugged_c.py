@@ -101,6 +101,7 @@ def test_a_library_that_is_damaged_has_none_or_some(cut: int, tmp_path: Path) ->
     assert found is None or len(found.found) <= 500
 
 
+@pytest.mark.rest
 def test_state_of_a_gpu_has_them(library: Path, tmp_path: Path) -> None:
     """Of the run's own moment: what `boot` has said."""
     (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4}}, settings: {census_period: 3000}}\nuntil: 9000\n")

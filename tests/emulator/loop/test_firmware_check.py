@@ -376,6 +376,7 @@ class AnyFirmware:
         return [sent, Write(register, dice.randrange(256))] if dice.random() < 0.7 else []
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_firmware_does_alone_is_judged(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AnyFirmware, "seed", seed)

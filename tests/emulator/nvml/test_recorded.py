@@ -43,6 +43,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "r"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("clock", [0, 1_000_000])
 def test_also_without_a_clock_and_by_the_default_period(tmp_path: Path, clock: int) -> None:
     """0: the ring runs as fast as it can."""

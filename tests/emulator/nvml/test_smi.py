@@ -106,6 +106,7 @@ def test_who_is_not_there_and_nobody_who_listens(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("words", ["nvidia-smi -L >/dev/full", "nvidia-smi -L -i $(printf '\\377')"])
 def test_whatever_else_goes_wrong_is_told_in_one_line(monitored: Monitored, words: str) -> None:
     done = monitored.run("sh", "-c", words)

@@ -185,6 +185,7 @@ def test_a_missing_tool_is_told_with_what_to_install(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.rest
 @needs_tools
 def test_what_yosys_refuses_is_told_with_its_place(tmp_path: Path) -> None:
     """Verilator takes a queue, Yosys doesn't."""

@@ -327,6 +327,7 @@ def test_an_unknown_capability_is_one_line(pytester: pytest.Pytester, words: str
     assert Ran(pytester, text, workers=workers).refusal == f"test_it.py::test_it: card_can: {said}"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("options", "said"),
     sampled(

@@ -367,6 +367,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("given", "says"),
     [

@@ -112,6 +112,7 @@ def test_every_phase_of_a_round_can_be_stopped_in(library: Library) -> None:
         assert in_pieces(scenario, len(scenario.timeline), [0, *stops], library) == reference
 
 
+@pytest.mark.rest
 def test_the_run_goes_on_for_events_that_were_added_after_its_end(library: Library) -> None:
     """The horizon moves with them, although all work was done and the file would have ended long before."""
     scenario = loads(campaign.case(["dead"], 5).text)

@@ -92,6 +92,7 @@ def test_no_wrong_count_whatever_comes_together(library: Library, hundred: int) 
 LARGE = "server: {cards: {a: {gpus: 80}}, settings: {census_period: 2000}}\ntimeline:\n"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("second", ["{at: 9001, clear: dead, gpu: a.3}", "{at: 9001, fault: double_count, gpu: a.20}"])
 def test_on_large_rings_what_leaves_the_count_unchanged_is_seen(library: Library, second: str) -> None:
     first = "{at: 9000, fault: dead, gpu: a.9}"

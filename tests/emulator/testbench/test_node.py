@@ -34,6 +34,7 @@ def test_kit(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("bench_node", "node_bench", SOURCES, simulator=simulator)
 
 
+@pytest.mark.rest
 def test_wrong_arguments_of_a_node_are_told(ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("bench_arguments", "node_bench", SOURCES)
 

@@ -95,6 +95,7 @@ def test_it_needs_no_other_file_and_runs_no_other_script(page: str) -> None:
     assert "unsafe" not in policy
 
 
+@pytest.mark.rest
 def test_it_has_what_a_server_says(page: str, asked: Asked) -> None:
     found = told(page)
     assert found["about"] == asked.get("about")

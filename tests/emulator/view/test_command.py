@@ -132,6 +132,7 @@ def test_from_other_machines_it_wants_the_token(recorded: Path) -> None:
         assert fetched(there, f"/?{urlsplit(url).query}")[0] == 303
 
 
+@pytest.mark.rest
 def test_what_is_wrong_is_one_line(recorded: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     cut.write_bytes(recorded.read_bytes()[:4000])

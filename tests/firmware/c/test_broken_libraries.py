@@ -31,6 +31,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("says", CODE)
 def test_what_crashes(here: Path, says: str) -> None:
     (here / "mine.c").write_text(CODE[says])
@@ -70,6 +71,7 @@ def endless(here: Path) -> Path:
     return here / "mine.so"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("how", [",limit=0.3", ",limit=0.5"])
 def test_what_is_never_done_is_given_up(here: Path, how: str) -> None:
     endless(here)

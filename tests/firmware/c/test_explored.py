@@ -177,6 +177,7 @@ def test_a_case_in_which_the_board_was_without_power_is_played_again(port: str, 
     assert forgets(wrap(encode(StartRequest(1, 3000)))) == wrap(encode(StartRequest(1, 3000))), "it has forgotten"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("pieces", [30, 44])
 def test_one_that_is_lost_before_any_case_is_one_line(pieces: int, port: str, tmp_path: Path) -> None:
     """While the server settles, and in a process of its own, which looks for the round in which faults strike."""
@@ -196,6 +197,7 @@ def test_one_that_is_lost_while_a_failure_is_made_small_is_one_line(port: str, t
     assert len(rows(tmp_path / "s.sqlite")) == 1 + 2, "all cases had been played"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("command", ["explore", "verify"])
 def test_a_port_that_a_thread_reads_is_refused_where_processes_play(command: str, port: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(RING)

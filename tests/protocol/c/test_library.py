@@ -110,6 +110,7 @@ def received(built: ctypes.CDLL, stream: bytes, room: int = LONGEST + CRC_BYTES)
     return found, int(receiver.damaged)
 
 
+@pytest.mark.rest
 @given(MESSAGE)
 def test_both_wrap_alike(built: ctypes.CDLL, message: bytes) -> None:
     assert wrapped(built, message) == wrap(message)

@@ -40,6 +40,7 @@ def played(server: Warm, cases: Iterable[Case], **how: Any) -> Found:
     return {case.key: result for _, case, result in results}
 
 
+@pytest.mark.rest
 def test_results_do_not_depend_on_how_many_play_them(settled: tuple[Warm, list[Case]]) -> None:
     server, cases = settled
     alone = played(server, cases, jobs=1)
@@ -82,6 +83,7 @@ def trouble(monkeypatch: pytest.MonkeyPatch, key: Case, act: Callable[[], None])
     monkeypatch.setattr(player, "play", play)
 
 
+@pytest.mark.rest
 def test_a_case_whose_process_dies_once_is_played_again(
     settled: tuple[Warm, list[Case]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

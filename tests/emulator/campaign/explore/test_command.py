@@ -68,6 +68,7 @@ def test_the_document_says_what_was_played_and_found(ring: Path) -> None:
     assert found["total"]["cases"] == 25
 
 
+@pytest.mark.rest
 def test_people_get_a_table_and_a_verdict_and_no_progress_in_a_pipe(ring: Path) -> None:
     done = ringhil(ring, *SMALL)
     assert done.returncode == 0
@@ -110,6 +111,7 @@ def test_it_stops_by_time_with_an_answer(ring: Path) -> None:
     assert found["verdict"] == "incomplete"
 
 
+@pytest.mark.rest
 def test_shards_are_the_whole_together(ring: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole.sqlite"
     document(ring, *SMALL, "--store", whole)
@@ -122,6 +124,7 @@ def test_shards_are_the_whole_together(ring: Path, tmp_path: Path) -> None:
     assert sorted(parts) == results(whole)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("number", "code"),
     [

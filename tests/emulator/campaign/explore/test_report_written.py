@@ -39,6 +39,7 @@ def test_a_place_that_cannot_be_written_is_one_line_and_the_store_is_whole(tmp_p
     assert {file.name for file in tmp_path.iterdir()} == {"folder", "file", "s"}
 
 
+@pytest.mark.rest
 def test_a_full_disk_leaves_the_old_report(tmp_path: Path) -> None:
     (tmp_path / "ring.yaml").write_text(RING)
     (tmp_path / "r.html").write_text("old")

@@ -248,6 +248,7 @@ def test_gitlab_gets_a_code_quality_report(tmp_path: Path) -> None:
     assert [issue["location"]["lines"]["begin"] for issue in json.loads(texts[0])] == [5, 7]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
@@ -281,6 +282,7 @@ def test_an_interrupted_run_reports_what_it_has(tmp_path: Path, number: signal.S
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.yaml", "b.yaml", "out.xml", "ringhil-verify"]
 
 
+@pytest.mark.rest
 def test_nohup_keeps_it_going_when_the_terminal_is_closed(tmp_path: Path) -> None:
     write(tmp_path, a=BAD, b=GOOD.replace("until: 9000", "until: 3000000"))
     command = ["nohup", sys.executable, "-m", "ringhil.emulator", "verify", ".", "--json"]

@@ -135,6 +135,7 @@ def test_what_an_event_of_a_recording_says(here: Path) -> None:
     assert_harmless(ringhil("step", path, "--script", here / "script").stdout)
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     "change", ["UPDATE events SET kind = ? WHERE kind = 'Elected'", "UPDATE gpus SET name = ? WHERE cell = 1"]
 )

@@ -172,6 +172,7 @@ def test_of_what_was_refused_no_earlier_report_speaks(words: str, before: str | 
     assert error.attrib["message"] == said
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("words", "before"),
     [
@@ -223,6 +224,7 @@ runpy.run_module("ringhil.emulator", run_name="__main__")
     assert (done.returncode, done.stderr) == (130, "\nringhil: interrupted\n")
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("asked", ["nosuch", "bash_complete", "tcsh_source", "x" * 5000])
 def test_completion_for_no_shell_is_told(asked: str, tmp_path: Path) -> None:
     code, said, errors = alone("--help", folder=tmp_path, _RINGHIL_COMPLETE=asked)

@@ -111,6 +111,7 @@ def test_closed_output_is_code_2(folder: Path, command: str, closed: str) -> Non
     assert done.stderr == ("" if "2>&-" in closed else "ringhil: stdout: cannot be written: it is closed\n")
 
 
+@pytest.mark.rest
 def test_without_standard_error_the_work_is_done(folder: Path) -> None:
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *RINGHIL, "-v", "verify", "good.yaml"]
     done = subprocess.run(shell, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=300, check=False)

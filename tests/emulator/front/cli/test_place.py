@@ -401,6 +401,7 @@ def test_tasks_that_never_come_are_counted(folder: Path) -> None:
     assert "no task of the list comes before 'until'" in refusal("place", "x.yaml", cwd=folder)
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -90,6 +90,7 @@ def test_text_page_and_document_say_what_fails_and_what_was_found(tmp_path: Path
     assert found[2]["seeds"] == [{"seed": 0, "ok": False, "found": 29}]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("words", "why"),
     [

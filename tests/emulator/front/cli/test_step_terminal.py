@@ -118,6 +118,7 @@ def test_where_standard_error_is_a_file_it_does_commands(terminal: RealTerminal,
     terminal.see(lambda shown: "code 0" in shown)
 
 
+@pytest.mark.rest
 @tmux
 def test_what_cannot_be_shown_is_one_line(terminal: RealTerminal, tmp_path: Path) -> None:
     (tmp_path / "none.yaml").write_text("server: {}\n")

@@ -131,6 +131,7 @@ def test_its_page_says_what_the_terminal_says(small: Path) -> None:
     assert re.findall(r'class="pill[a-z ]*">(\w+)<', text) == [last.removeprefix("verdict: ")]
 
 
+@pytest.mark.rest
 def test_failures_are_listed_by_policy_with_the_seed_that_was_asked_for(small: Path) -> None:
     """A policy that is named twice is played once."""
     small.write_text(f"{SMALL}expect: [{{end: true, switching: {{resident: {{failed: 0}}}}}}]\n")

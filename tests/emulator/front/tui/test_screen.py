@@ -54,6 +54,7 @@ def test_each_line_is_a_message_or_event_wherever_one_scrolls(recorded: Path) ->
     looking_at(recorded, does)
 
 
+@pytest.mark.rest
 def test_steps_and_kinds_go_where_a_session_goes(recorded: Path, session: DebugSession) -> None:
     async def does(hand: Hand) -> None:
         await hand.type(":go 9000")

@@ -34,6 +34,7 @@ def test_what_was_not_over_is_done_by_the_next_one(policy: SwitchPolicyName) -> 
     dies_at(policy, all_times[len(all_times) // 4 :: len(all_times) // 2])
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("policy", [SwitchPolicyName.PIPELINED, SwitchPolicyName.PIPESWITCH])
 def test_what_a_lost_gpu_had_computed_of_a_request_counts_for_nothing(policy: SwitchPolicyName) -> None:
     last = played(policy).spans(1, SwitchPhase.RUN)[-1]

@@ -74,6 +74,7 @@ def test_bit_by_bit(tmp_path: Path, client: Callable[..., CheckedClient]) -> Non
         assert unjudged(checked(line, client, 2.0)) == {"refusals.cannot", "events.missed"}
 
 
+@pytest.mark.rest(but_one_in=2)
 def test_in_process(tmp_path: Path, client: Callable[..., CheckedClient]) -> None:
     (tmp_path / "server.yaml").write_text(ONE)
     with closing(opened_port(f"emulated://{tmp_path}/server.yaml")) as line:

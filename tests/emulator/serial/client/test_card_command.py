@@ -9,6 +9,7 @@ from tests.command import refusal, ringhil
 from tests.emulator.serial.served import ONE
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -186,6 +186,7 @@ CUT, CLEARED = 30_000, 50_000  # cycles
 SLOW = "clock=100000&baud=9600"  # a write and its answer take 3,500 cycles
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("later", range(0, 3500, 500))
 def test_a_line_that_is_cut_in_mid_message_is_one_error_and_serves_again(
     tmp_path: Path, make: Make, later: int

@@ -164,6 +164,7 @@ def test_a_task_is_told_with_all_its_members(opened: Opened, shown: Shown) -> No
     assert fields["tries"] == f"{gang.tries}"
 
 
+@pytest.mark.rest
 def test_it_plays_and_goes_to_both_ends(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     page.keyboard.press("Home")

@@ -121,6 +121,7 @@ def test_a_loan_is_chosen_in_the_list_and_in_its_lane(opened: Opened, shown: Sho
     expect(title).to_have_text(f"Loan {SEEN}")
 
 
+@pytest.mark.rest
 def test_it_plays_and_goes_to_both_ends(opened: Opened, shown: Shown) -> None:
     page = opened(shown.page)
     now = page.get_by_test_id("now").locator("b")

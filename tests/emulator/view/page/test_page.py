@@ -69,6 +69,7 @@ def test_of_a_run_that_failed_the_failure_comes_first(opened: Opened, tmp_path: 
         page.close()
 
 
+@pytest.mark.rest
 def test_what_was_expected_and_was_not_so_is_said(opened: Opened, url: str) -> None:
     page = opened(url)
     page.get_by_role("button", name="fail").click()
