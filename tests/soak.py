@@ -74,7 +74,7 @@ LONGEST = 15  # minutes of a slice
 SLICE = "SLICE"
 _JUDGES = ("-m", "benchmarks.mutation_firmware", "220", "--slice", SLICE, *_TWO)
 PARTS = (
-    Part("rest", "what takes over two seconds, and more cases of what make test plays", 4, 8, as_in_test=True),
+    Part("rest", "what takes over a second or two, and more cases of what make test plays", 4, 8, as_in_test=True),
     Part("suite", "all of make test and rest, with new examples and new processes", 7, 4, marks=f"not slow or {_REST}"),
     Part("turns", "one case of each slow test", 2, 96, marks=f"slow and not ({_LONG} or {_REST})", one_case=True),
     Part("models", "elections explored with more faults", 5),
