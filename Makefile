@@ -1,6 +1,6 @@
 # make run     set up .venv and run the main job on the example server (SERVER=..., DATA=...)
 # make page    what `ringhil view` shows in a browser, emulator/view/built (Node.js comes from PyPI)
-# make test    set up .venv with the test tools and run the whole test suite
+# make test    set up .venv with the test tools and run the tests but for the slow ones
 # make soak    the long campaigns, which `make test` leaves out: all parts not yet passed on this commit (PART="proofs pairs:7", PART=all)
 # make soak-ledger  which parts were run on which commit, and how they ended
 # make docs    the pages with an API reference as a site, build/site; fails at a link that leads nowhere

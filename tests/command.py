@@ -109,6 +109,11 @@ class _Forked(subprocess.Popen[str]):
         return self.returncode
 
 
+def forking() -> list[int]:
+    """The process that forks, if there is one."""
+    return [_server()[1].pid] if _server.cache_info().currsize else []
+
+
 @cache
 def _server() -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
     """The process that forks, one for each process of tests, and the socket to it, with which it ends."""

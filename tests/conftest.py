@@ -1,10 +1,12 @@
 """Shared by all tests."""
 
+import gc
 import logging
 import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from ringhil.emulator.build.cache import cache_dir
 
 from .soak import MARKED
 
-pytest_plugins = ["pytester"]  # tests of the pytest plugin run pytest
+pytest_plugins = ["pytester", "tests.processor_time"]  # tests of the pytest plugin run pytest
 
 _NO_SKIP = "RINGHIL_NO_SKIP"
 _FIRST = {"test_style.py"}  # mypy: nothing is left to run beside it where it is the last
@@ -48,10 +50,31 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A slow test says which part of `make soak` runs it, or no part would. What is one long test begins first."""
     items.sort(key=lambda item: item.path.name not in _FIRST)
+    _mark_rest(items)
     for item in items:
         parts = [mark.kwargs.get("part") for mark in item.iter_markers("slow")]
         if len({*parts}) > 1 or not {*parts} <= {*MARKED}:
             raise pytest.UsageError(f"{item.nodeid}: slow(part=...) must name one part of tests/soak.py, not {parts}")
+
+
+def pytest_collection_finish() -> None:
+    """All that was imported and collected stays: the garbage collector has no need to look at it again and again."""
+    gc.freeze()
+
+
+def _mark_rest(items: list[pytest.Item]) -> None:
+    """Cases of a test marked `rest` belong to that part of `make soak`, but for every `but_one_in`th, from the one with
+    the number `start` on (by default none, or from the first on)."""
+    seen = Counter[str]()
+    for item in items:
+        mark = item.get_closest_marker("rest")
+        if mark is None or item.get_closest_marker("slow"):
+            continue
+        test = item.nodeid.partition("[")[0]
+        number, one_in = seen[test] - mark.kwargs.get("start", 0), mark.kwargs.get("but_one_in")
+        seen[test] += 1
+        if one_in is None or number < 0 or number % one_in:
+            item.add_marker(pytest.mark.slow(part="rest"))
 
 
 @pytest.hookimpl(hookwrapper=True)

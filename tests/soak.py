@@ -4,10 +4,11 @@
     python -m tests.soak --ledger [--all] [--json]      what was run, when, for how long, with what result
 
 Of a part in slices, a commit plays the one that its hash draws, so that all parts together take an hour or so, and
-many commits play all of it; `PART:7` plays the seventh, `PART:all` and `all` every one. CI plays a slice of `turns`
-with each commit: one case of some of the slow tests, so that none is left behind by a change for long.
+many commits play all of it; `PART:7` plays the seventh, `PART:all` and `all` every one. CI plays a slice of `rest`
+and of `turns` with each commit, so that no slow test is left behind by a change for long.
 
-A test marked `@pytest.mark.slow(part=NAME)` belongs to part NAME; other parts are commands. Each attempt adds one line
+A test marked `@pytest.mark.slow(part=NAME)` belongs to part NAME, one marked `@pytest.mark.rest` to `rest`: what would
+be at home in `make test`, if that were to take longer than it may. Other parts are commands. Each attempt adds one line
 to the ledger (`LEDGER`, JSON lines, ignored by git). A part that was interrupted or has failed goes on where it was:
 tests that have passed on the same commit are not run again. What is run on a changed work tree is marked as such,
 counts for no commit and starts from the beginning.
@@ -44,6 +45,7 @@ _LAST_LINES = 15  # of a failed part's log
 _TWO = ("--jobs", "2")
 # Parts of which a single case takes minutes.
 _LONG = " or ".join(f"slow(part='{name}')" for name in ("mutants", "netlist", "proofs"))
+_REST = "slow(part='rest')"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Part:
     command: tuple[str, ...] = ()
     marks: str = ""  # of tests, in place of its own mark
     one_case: bool = False  # of each test, drawn by the commit
+    as_in_test: bool = False  # with the examples of `make test`, and processes that are forked
 
     def __post_init__(self) -> None:
         if self.minutes > LONGEST:
@@ -71,8 +74,9 @@ LONGEST = 15  # minutes of a slice
 SLICE = "SLICE"
 _JUDGES = ("-m", "benchmarks.mutation_firmware", "220", "--slice", SLICE, *_TWO)
 PARTS = (
-    Part("suite", "all of make test, with new examples and new processes", 6, 4, marks="not slow"),
-    Part("turns", "one case of each slow test", 2, 96, marks=f"slow and not ({_LONG})", one_case=True),
+    Part("rest", "what takes over a second or two, and more cases of what make test plays", 4, 8, as_in_test=True),
+    Part("suite", "all of make test and rest, with new examples and new processes", 7, 4, marks=f"not slow or {_REST}"),
+    Part("turns", "one case of each slow test", 2, 96, marks=f"slow and not ({_LONG} or {_REST})", one_case=True),
     Part("models", "elections explored with more faults", 5),
     Part("netlist", "the netlist of an FPGA behind its bridge, wire by wire", 9),
     Part("proofs", "the long proofs of the RTL, those of whole nodes, and their broken twins", 10, 6),
@@ -162,7 +166,8 @@ def play(part: Part, jobs: int, number: int = 1) -> Entry:
     began, result = datetime.now(UTC), "interrupted"
     try:
         with log.open("w") as out:
-            result = "passed" if _run(command, out.fileno()) in _good(part, record) else "failed"
+            ended = _run(command, out.fileno(), {} if part.as_in_test else {ANEW: "1"})
+            result = "passed" if ended in _good(part, record) else "failed"
     finally:
         after = state()
         tests = Counter(outcomes(record).values())
@@ -191,8 +196,8 @@ def _pytest(part: Part, piece: str, jobs: int, record: Path, commit: str) -> tup
     marks = part.marks or f"slow(part='{part.name}')"
     plugin = ("-p", "tests.soak", f"--record={record.absolute()}", f"--slice={piece}")
     plugin += (f"--one-case={commit}",) if part.one_case else ()
-    options = ("--hypothesis-profile=new", *plugin, "-m", marks)
-    return ("-m", "pytest", "-q", "-n", str(jobs), *options)
+    profile = () if part.as_in_test else ("--hypothesis-profile=new",)
+    return ("-m", "pytest", "-q", "-n", str(jobs), *profile, *plugin, "-m", marks)
 
 
 def _good(part: Part, record: Path) -> tuple[int, ...]:
@@ -200,9 +205,9 @@ def _good(part: Part, record: Path) -> tuple[int, ...]:
     return (0, pytest.ExitCode.NO_TESTS_COLLECTED) if "passed" in outcomes(record).values() else (0,)
 
 
-def _run(command: Sequence[str], out: int) -> int:
-    """Exit code of a command, which ends with us and with all that it has started."""
-    environment = {**os.environ, ANEW: "1"}
+def _run(command: Sequence[str], out: int, more: dict[str, str]) -> int:
+    """Exit code of a command, which ends with us and with all that it has started. Its environment has `more`."""
+    environment = {**os.environ, **more}
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, process_group=0, env=environment
     )

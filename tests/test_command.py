@@ -14,6 +14,7 @@ LONG = "server: {cards: {a: {gpus: 64}}}\nworkload: {units: 1000000, size: 4096}
 MISSING = "ringhil: missing.yaml: cannot be read: No such file or directory"
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [(["--version"], 0), (["run", "--help"], 0), (["run", "here.yaml"], 0), (["run", "missing.yaml"], 2), ([], 2)],
@@ -40,6 +41,7 @@ def test_each_command_has_an_environment_and_a_folder_of_its_own(tmp_path: Path)
     assert max(map(len, wide.splitlines())) > 50 >= max(map(len, narrow.splitlines()))
 
 
+@pytest.mark.rest
 def test_a_fork_is_told_of_and_ended_as_a_new_process_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its streams are those that were given, under their numbers; who waits learns by which signal it went."""
     (tmp_path / "here.yaml").write_text(ONE_CARD.read_text())

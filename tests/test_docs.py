@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from ringhil.emulator.front.cli.main import COMMANDS
 from ringhil.emulator.proofs.claims import CLAIMS
 
@@ -36,6 +38,7 @@ def texts() -> Iterator[tuple[str, str]]:
                     yield f"{file.relative_to(ROOT)}, {getattr(node, 'name', 'file')}", ast.get_docstring(node) or ""
 
 
+@pytest.mark.rest
 def test_words_are_those_of_the_glossary() -> None:
     words = banned()
     assert words["host CPU"] == "CPU"

@@ -16,6 +16,7 @@ def _follow(name: str, folder: Path) -> None:
     assert wrong == [], "\n".join(f"$ {command.words}\n{said}" for command, said in done)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("name", ["ci", "firmware"])
 def test_a_page_does_as_it_says(name: str, tmp_path: Path) -> None:
     _follow(name, tmp_path)
@@ -60,6 +61,7 @@ SHIPPED = [
 ]
 
 
+@pytest.mark.rest(but_one_in=3, start=1)
 @pytest.mark.parametrize("command", SHIPPED, ids=range(len(SHIPPED)))
 def test_comparisons_of_policies_print_what_the_page_shows(command: Command) -> None:
     done = ringhil(*shlex.split(command.words)[1:], cwd=CLUSTERS.parents[2])

@@ -5,10 +5,13 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "ringhil/emulator/view/page/"  # what the page of `ringhil view` is built of stays behind
 
 
+@pytest.mark.rest
 def test_the_wheel_contains_all_that_runs(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

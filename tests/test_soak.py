@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from . import conftest, soak
+from .command import ANEW
 from .soak import ROOT, Entry, Part
 
 PART = Part("part", "a test that passes and one that waits", 1, marks="slow")
@@ -66,6 +67,7 @@ def ran(project: Path) -> str:
     return text.strip()
 
 
+@pytest.mark.rest
 def test_a_part_goes_on_where_it_was(project: Path) -> None:
     # Interrupted while the second test waits ...
     wait, wrong = project / "build" / "wait", project / "build" / "wrong"
@@ -155,6 +157,7 @@ def test_what_changes_the_work_tree_while_it_is_run_counts_for_no_commit(project
     assert not any(entry.counts_for(commit) for commit in (before, soak.state()[0]))
 
 
+@pytest.mark.rest
 def test_a_test_that_leaves_a_mess_has_not_passed(project: Path) -> None:
     untidy = project / "build" / "untidy"
     untidy.touch()
@@ -165,6 +168,7 @@ def test_a_test_that_leaves_a_mess_has_not_passed(project: Path) -> None:
     assert (passed.result, passed.passed, passed.failed, ran(project)) == ("passed", 2, 0, "first")
 
 
+@pytest.mark.rest
 def test_a_part_without_a_test_has_not_passed(project: Path) -> None:
     assert soak.play(Part("nothing", "", 1, marks="nothing"), 0).result == "failed"
 
@@ -216,6 +220,7 @@ def test_it(number):
 """
 
 
+@pytest.mark.rest
 def test_slices_are_all_of_a_part_and_share_no_test(project: Path) -> None:
     (project / "test_it.py").write_text(SLICED)
     subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qam", "x"], check=True)
@@ -237,6 +242,7 @@ def test_slices_are_all_of_a_part_and_share_no_test(project: Path) -> None:
     assert (again.result, again.passed, ran(project)) == ("passed", 2, "4")
 
 
+@pytest.mark.rest
 def test_one_case_of_each_test_is_drawn_by_the_commit(project: Path) -> None:
     (project / "test_it.py").write_text(SLICED + SLICED[SLICED.index("@pytest") :].replace("test_it", "test_other"))
     subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qam", "x"], check=True)
@@ -305,3 +311,39 @@ def test_a_slow_test_that_is_not_in_exactly_one_part_is_refused(pytester: pytest
     """Refused wherever it is collected: tests/conftest.py looks at all of them in every run."""
     pytester.makepyfile(f"import pytest\n@pytest.mark.{mark}\ndef test_it(): pass")
     assert pytester.inline_run("-m", "not slow", plugins=[conftest]).ret == pytest.ExitCode.USAGE_ERROR
+
+
+RESTING = """
+import pytest
+
+@pytest.mark.rest
+def test_all(): pass
+
+@pytest.mark.rest(but_one_in=3)
+@pytest.mark.parametrize("case", [pytest.param(0, marks=pytest.mark.slow(part="bugs")), *range(1, 8)])
+def test_some(case): pass
+
+@pytest.mark.rest(but_one_in=2, start=3)
+@pytest.mark.parametrize("case", range(6))
+def test_later(case): pass
+"""
+
+
+def test_of_the_cases_of_a_test_some_stay_and_no_case_is_lost(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(RESTING)
+
+    def played(marks: str) -> str:
+        passed, skipped, failed = pytester.inline_run("-m", marks, plugins=[conftest]).listoutcomes()
+        assert (skipped, failed) == ([], [])
+        return " ".join(report.nodeid.partition("::test_")[2] for report in passed)
+
+    assert played("not slow") == "some[1] some[4] some[7] later[3] later[5]"
+    assert played("slow(part='rest')") == "all some[2] some[3] some[5] some[6] later[0] later[1] later[2] later[4]"
+    assert played("slow(part='bugs')") == "some[0]"
+
+
+def test_tests_of_make_test_are_played_as_there_and_others_in_new_processes(project: Path) -> None:
+    code = f"import os; open('build/ran', 'a').write(os.environ.get({ANEW!r}, '0'))"
+    for as_in_test in (True, False):
+        assert soak.play(Part("part", "", 1, command=("-c", code), as_in_test=as_in_test), 0).result == "passed"
+    assert ran(project) == "01"

@@ -8,6 +8,7 @@ from .kit import modules, public
 from .tables import DOCS, TABLES, Table
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.page)
 def test_the_page_shows_what_is_defined(table: Table) -> None:
     text = (DOCS / table.page).read_text()

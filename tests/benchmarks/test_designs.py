@@ -22,6 +22,7 @@ def test_there_are_thirty_a_set_and_a_row_for_each() -> None:
         )
 
 
+@pytest.mark.rest
 def test_each_changes_our_rtl_as_it_is(tmp_path: Path) -> None:
     for patch in PATCHES:
         rtl = patched(patch, tmp_path / patch.parent.name / patch.stem)

@@ -114,6 +114,7 @@ def test_every_mutant_of_the_sources_is_python_and_another_text() -> None:
     assert all((mutant.file, texts[mutant.file]) not in made for mutant in every)
 
 
+@pytest.mark.rest
 def test_the_seed_chooses_and_fewer_are_the_first_ones() -> None:
     texts = sources()
     assert choose(50, 1, texts) == choose(200, 1, texts)[:50]

@@ -55,6 +55,7 @@ def running(tag: str) -> list[int]:
     return found
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("starter", STARTERS)
 def test_nothing_of_a_tree_outlives_a_parent_that_is_killed(starter: str, tmp_path: Path) -> None:
     tag = f"{os.getpid()}"
@@ -122,6 +123,7 @@ class Busy:
         return os.getpid()
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("how", ["go", "travel"])
 def test_a_moment_that_is_on_its_way_ends_with_who_wanted_it(how: str) -> None:
     reading, writing = os.pipe()

@@ -173,6 +173,7 @@ def test_the_faults_are_those_of_the_row(file: Path) -> None:
 # ------------------------------------------------------------------------------------------- what they come to
 
 
+@pytest.mark.rest(but_one_in=9)
 @pytest.mark.parametrize("file", sampled(FILES, "scenarios", 2), ids=name)
 def test_the_first_and_last_variant_pass_and_mean_it(file: Path, library: Library) -> None:
     passes_and_means_it(file, sorted({0, len(variants(file)) - 1}), library)
@@ -184,6 +185,7 @@ def test_every_variant_passes_and_means_it(file: Path, library: Library) -> None
     passes_and_means_it(file, range(len(variants(file))), library)
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("file", sampled(FILES, "scenarios", 3), ids=name)
 def test_without_its_faults_a_file_fails(file: Path, library: Library) -> None:
     """Unless its head says that nothing changes."""

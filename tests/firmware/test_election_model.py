@@ -48,11 +48,13 @@ def test_without_faults_the_first_is_elected_and_stays(role: Role, members: int)
     assert found.states < 100
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("role", "members"), [(Role.ENTRY, 1), (Role.ENTRY, 2), (Role.ENTRY, 3), (Role.BOUNDARY, 2)])
 def test_any_one_fault(role: Role, members: int) -> None:
     passes(Setup(role, members, budget=1, faults=(*_ALL, "reluctant") if role == Role.BOUNDARY else _ALL))
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("budget", "faults"),
     [
@@ -69,6 +71,7 @@ def test_several_faults_at_the_cpu(budget: int, faults: tuple[str, ...]) -> None
 LONG = pytest.param(Role.BOUNDARY, 2, marks=SLOW)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("role", "wait_to_restore"), [(Role.ENTRY, 0), pytest.param(Role.ENTRY, 2, marks=SLOW), LONG])
 def test_a_member_that_cannot_renew_its_lease_leaves_the_role_to_one_that_it_cannot_hear(
     role: Role, wait_to_restore: int
@@ -175,6 +178,7 @@ def test_without_waiting_for_the_lease_two_hold_it() -> None:
     fails(Setup(Role.ENTRY, 2, 1, grantor=Impatient), "all hold the lease|does not know")
 
 
+@pytest.mark.rest
 def test_a_warden_without_memory_grants_an_epoch_twice() -> None:
     setup = Setup(Role.BOUNDARY, 2, 2, ("crash",), dead=(("member", 1), ("warden", 1)), warden=Amnesiac)
     fails(setup, "granted twice")
@@ -185,6 +189,7 @@ def test_a_warden_that_does_not_wait_after_a_boot_grants_beside_another() -> Non
     fails(Setup(Role.BOUNDARY, 2, 2, ("crash", "part"), restarts=(2,), warden=Hasty), "running for long|side by side")
 
 
+@pytest.mark.rest
 def test_a_member_that_takes_any_answer_for_a_renewal_is_ahead_of_its_grantor() -> None:
     fails(Setup(Role.ENTRY, 2, 2, ("crash", "swap"), member=Optimist), "does not know")
 

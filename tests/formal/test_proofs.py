@@ -24,12 +24,14 @@ def _cases(one_in: int = 1) -> list[ParameterSet]:
     ]
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize("proof", _cases(2))
 def test_the_proof_goes_through(proof: Proof, tmp_path: Path) -> None:
     result = prove.prove(proof, tmp_path)
     assert result.outcome == prove.PROVED, result.log
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("proof", _cases(3))
 def test_its_broken_twin_fails(proof: Proof, tmp_path: Path) -> None:
     result = prove.refute(proof, tmp_path)

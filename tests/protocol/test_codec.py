@@ -37,6 +37,7 @@ def values_of(frame: Frame) -> dict[str, Any]:
 # -- construct is the definition -----------------------------------------------------------------------
 
 
+@pytest.mark.rest(but_one_in=4)
 @every_kind
 @quick
 @given(data=st.data())
@@ -45,6 +46,7 @@ def test_encode_builds_what_construct_builds(kind: str, data: st.DataObject) -> 
     assert codec.encode(frame_of(kind, values)) == built(kind, values)
 
 
+@pytest.mark.rest(but_one_in=4)
 @every_kind
 @quick
 @given(data=st.data())

@@ -39,6 +39,7 @@ def test_crc32_equals_the_bitwise_reference(data: bytes) -> None:
     assert crc.crc32(data) == crc32_autosar(data)
 
 
+@pytest.mark.rest(but_one_in=7)
 @every_kind
 @quick
 @given(data=st.data())
@@ -62,6 +63,7 @@ def mutable_bits(kind: str) -> set[int]:
     return result
 
 
+@pytest.mark.rest(but_one_in=7)
 @every_kind
 @quick
 @given(data=st.data())

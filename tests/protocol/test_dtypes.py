@@ -15,6 +15,7 @@ from .strategies import KINDS, Values, built, quick, valid
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
+@pytest.mark.rest(but_one_in=4)
 @every_kind
 @quick
 @given(data=st.data())
@@ -31,6 +32,7 @@ def test_an_array_of_frames_reads_as_construct_parses_it(kind: str, data: st.Dat
             assert row[name] == (values["flags"] if name == "flags" else int(parsed[name]))
 
 
+@pytest.mark.rest(but_one_in=4)
 @every_kind
 @quick
 @given(data=st.data())

@@ -22,6 +22,7 @@ both = pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus",
 each = pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=needs_icarus)])
 
 
+@pytest.mark.rest
 @both
 def test_bridge(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("cocotb_bridge", "hil_bridge", ECHO, simulator=simulator, **QUICK)
@@ -33,6 +34,7 @@ def test_a_gpu_behind_it_and_one_beside_it(simulator: str, ringhil_bench: Callab
     ringhil_bench("cocotb_bridge_node", "bridge_beside_cell", BESIDE, simulator=simulator, **QUICK)
 
 
+@pytest.mark.rest
 def test_board(ringhil_bench: Callable[..., None]) -> None:
     some = ["without_leave_to_send_nothing_is_sent_and_nothing_is_lost"]
     ringhil_bench("cocotb_board", "hil_board", ECHO, tests=some, **QUICK)

@@ -14,6 +14,7 @@ QUICK = "-O0"  # compiling is all that takes time here
 PATIENCE = 60  # seconds for a simulation; it takes a few
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @pytest.mark.parametrize("simulator", BOTH)
 def test_census(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     given = {"parameters": {"N": GPUS}, "optimise": QUICK, "patience": PATIENCE}

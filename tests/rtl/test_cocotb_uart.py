@@ -12,6 +12,7 @@ BOTH = ["verilator", pytest.param("icarus", marks=[needs_icarus, pytest.mark.slo
 QUICK = {"optimise": "-O0", "patience": 120}  # compiling takes longer than running
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("simulator", BOTH)
 def test_uart(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("cocotb_uart", "uart", rtl_files(), simulator=simulator, **QUICK)

@@ -15,6 +15,7 @@ from .tools import complaints, needs_icarus, verilator
 NOTES = ("sorry: constant selects in always_*", "sorry: Case unique/unique0 qualities are ignored")
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize(
     "top", ["gpu_node", "ring_cell", "card_top", "server_top", "uart", "uart_link", "hil_bridge", "hil_line"]
 )
@@ -40,6 +41,7 @@ def test_a_part_of_other_parameters_is_as_clean(top: str, parameters: dict[str, 
     assert complaints([verilator().binary, "--lint-only", "--quiet", "-Wall", "--top-module", top, *given]) == ""
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("parameter", ["CONTEXTS=0", "CONTEXTS=5", "FAULTS=0", "METER=0"])
 def test_a_node_of_other_parameters_is_as_clean(parameter: str) -> None:
     given = ["--lint-only", "--quiet", "-Wall", "--top-module", "gpu_node", f"-G{parameter}"]
@@ -69,6 +71,7 @@ def test_no_process_is_one_that_icarus_runs_at_the_wrong_time() -> None:
     assert [f.name for f in rtl_files() if "always_comb" in f.read_text()] == []
 
 
+@pytest.mark.rest(but_one_in=3, start=1)
 @pytest.mark.parametrize("top", ["card_top", "uart_link", "hil_board"])
 def test_yosys_reads_it_and_finds_no_loop(top: str) -> None:
     # By their names alone: Yosys runs in a sandbox that sees the current directory, but not every other one.

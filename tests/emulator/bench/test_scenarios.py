@@ -71,6 +71,7 @@ def test_a_schedule_that_is_played_otherwise_is_named(schedules: Schedules, tmp_
         ways[way]()
 
 
+@pytest.mark.rest
 def test_bench_prints_only_what_is_asked_for() -> None:
     words = ("bench", "--only", "scenarios", "--no-peers", "--schedules", "4", "--seconds", "0.05")
     document = json.loads(ringhil(*words, "--json").stdout)

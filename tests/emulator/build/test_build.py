@@ -75,10 +75,14 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def cache(runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A private cache with the runtime in it and no model."""
+def cache(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A private cache: of a slow test with the runtime in it and no model, of another one, which compiles nothing,
+    empty."""
     private = tmp_path / "cache"
-    shutil.copytree(runtime, private)
+    if request.node.get_closest_marker("slow"):
+        shutil.copytree(request.getfixturevalue("runtime"), private)
+    else:
+        (private / "work").mkdir(parents=True)
     monkeypatch.setenv("RINGHIL_CACHE", str(private))
     return private
 
@@ -119,6 +123,7 @@ def left_in_work(cache: Path) -> list[Path]:
     return sorted((cache / "work").iterdir())
 
 
+@pytest.mark.rest
 def test_a_cold_build_runs_and_a_second_one_is_much_cheaper(cache: Path, tmp_path: Path) -> None:
     steps: list[str] = []
     cold = build(counter(tmp_path), progress=steps.append)
@@ -136,6 +141,7 @@ def test_a_cold_build_runs_and_a_second_one_is_much_cheaper(cache: Path, tmp_pat
     assert left_in_work(cache) == []
 
 
+@pytest.mark.rest
 def test_a_hit_starts_no_process(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(counter(tmp_path))
 
@@ -183,6 +189,7 @@ def test_waveforms(cache: Path, tmp_path: Path) -> None:
     assert "count_o" in (tmp_path / "w.vcd").read_text()
 
 
+<<<<<<< HEAD
 def test_a_place_whose_name_is_no_utf8_holds_cache_and_sources(
     runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +199,9 @@ def test_a_place_whose_name_is_no_utf8_holds_cache_and_sources(
     assert load(build(counter(place)).path).answer() == 42
 
 
+=======
+@pytest.mark.rest
+>>>>>>> 3f518aae4bd57a9e7e151f738d8722fb1fa58785
 def test_three_processes_share_one_build(cache: Path, tmp_path: Path) -> None:
     counter(tmp_path)
     running = [child(tmp_path, "print(build(existing_counter(here)).from_cache)") for _ in range(3)]
@@ -200,6 +210,7 @@ def test_three_processes_share_one_build(cache: Path, tmp_path: Path) -> None:
     assert len(models(cache)) == 1
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "damage", ["truncate", *(pytest.param(how, marks=pytest.mark.slow(part="benches")) for how in ("remove", "forget"))]
 )
@@ -248,6 +259,7 @@ def test_a_missing_top_is_named(cache: Path, tmp_path: Path) -> None:
     assert "nowhere" in failing(cache, dataclasses.replace(counter(tmp_path), top="nowhere"))
 
 
+@pytest.mark.rest
 def test_a_mistake_in_the_cpp_is_named_with_its_place(cache: Path, tmp_path: Path) -> None:
     broken = COUNTER_CPP.replace("dut->count_o", "dut->count_p")
     message = failing(cache, counter(tmp_path, cpp=broken))
@@ -255,6 +267,7 @@ def test_a_mistake_in_the_cpp_is_named_with_its_place(cache: Path, tmp_path: Pat
     assert "count_p" in message
 
 
+@pytest.mark.rest
 def test_a_missing_definition_is_named(cache: Path, tmp_path: Path) -> None:
     message = failing(
         cache,
@@ -269,6 +282,7 @@ def test_a_missing_definition_is_named(cache: Path, tmp_path: Path) -> None:
     assert "elsewhere" in message
 
 
+@pytest.mark.rest
 def test_a_header_that_is_not_listed_is_refused(cache: Path, tmp_path: Path) -> None:
     request = dataclasses.replace(counter(tmp_path), headers=())
     assert "counter.h is included but isn't among the headers" in failing(cache, request)
@@ -279,6 +293,7 @@ def test_a_missing_file_is_named(cache: Path, tmp_path: Path) -> None:
     assert failing(cache, request) == f"{tmp_path}/gone.sv: No such file or directory"
 
 
+@pytest.mark.rest
 def test_sources_that_change_during_the_build_are_not_taken_for_the_old_ones(cache: Path, tmp_path: Path) -> None:
     request = counter(tmp_path)
 
@@ -385,6 +400,7 @@ def test_endless_output_of_a_compiler_is_bounded(cache: Path, tmp_path: Path, co
 # ---- interrupts
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_leaves_nothing(
     cache: Path, tmp_path: Path, compiler: Callable[[str], None], signum: signal.Signals
@@ -398,6 +414,7 @@ def test_an_interrupted_build_leaves_nothing(
     assert not any(alive(pid) for pid in compilers)
 
 
+@pytest.mark.rest
 def test_what_a_killed_build_leaves_is_removed_by_the_next(
     cache: Path, tmp_path: Path, compiler: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

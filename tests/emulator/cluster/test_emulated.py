@@ -87,6 +87,7 @@ def played(given: GpuCluster, policy: str, library: Library, jobs: int = 1) -> P
         return play(given, POLICIES[policy], given.seed, fleet=fleet)
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("seed", range(10))
 def test_both_fleets_place_alike_and_agree_on_energy(seed: int, library: Library) -> None:
     """The same servers, GPUs and times, and energy within one percent."""
@@ -109,6 +110,7 @@ def test_both_fleets_place_gangs_alike(seed: int, library: Library) -> None:
     assert emulated.energy_j == pytest.approx(table.energy_j, rel=0.01)
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("seed", range(20))
 def test_both_fleets_lose_and_repeat_whole_gangs(seed: int, library: Library) -> None:
     """One member is lost: the others are given up, and all begin anew together. A census sees each fault."""
@@ -143,6 +145,7 @@ def test_meters_show_what_sleeping_saves(seed: int, library: Library) -> None:
     assert asleep.energy_j < awake.energy_j
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("seed", range(20))
 def test_both_fleets_lose_and_repeat_the_same_tasks(seed: int, library: Library) -> None:
     """A census drops what has failed; tasks on it begin again elsewhere, and what is well again is used again."""
@@ -166,6 +169,7 @@ def test_an_outage_that_no_census_sees_costs_the_tasks_of_a_server(library: Libr
     assert emulated.energy_j == pytest.approx(182 * of.task + (18 + 200) * of.low + 200 * of.off, rel=0.02)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_the_same_in_however_many_processes(seed: int, library: Library) -> None:
     draw = random.Random(seed)
@@ -201,6 +205,7 @@ def test_a_fraction_has_its_share_of_a_gpu(library: Library) -> None:
     assert had == pytest.approx({"half": 10.0, "quarter": 5.0, "rest": 5.0, "alone": 20.0}, rel=0.06)
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_task_is_lost_or_done_twice_whatever_gpus_fail(seed: int, library: Library) -> None:
     """Also the entry GPU. Each task comes to one end, after as many tries as it takes, on GPUs that work until then."""
@@ -275,6 +280,7 @@ def with_outages(given: GpuCluster, draw: random.Random) -> GpuCluster:
     return replace(given, faults=tuple(faults), until=400.0, census=10.0)
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_gang_is_lost_or_done_twice_whatever_fails_for_a_moment(seed: int, library: Library) -> None:
     """Dead and well again before the next census: both fleets may differ in when, but in each all gangs that fit come

@@ -133,6 +133,7 @@ def test_a_decision_is_explained_as_of_the_moment_the_task_came() -> None:
     }
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_books_are_kept_on_random_clusters(policy: str) -> None:
     """No GPU is used beyond what it has, tasks run once and to their end, and a second run is the same."""

@@ -22,6 +22,7 @@ def random_window(draw: random.Random, until: float) -> TimeWindow:
     return TimeWindow(begins, draw.choice((until, draw.uniform(begins + 20, until))))
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_window_at_any_place_has_the_placements_and_energy_of_the_table(seed: int, library: Library) -> None:
     """Its energy is that of the table's curve between both moments, within one percent."""
@@ -39,6 +40,7 @@ def test_a_window_at_any_place_has_the_placements_and_energy_of_the_table(seed: 
     assert found.error == pytest.approx(found.table_j / found.metered_j - 1)
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_window_takes_up_what_has_failed_and_what_is_lost(seed: int, library: Library) -> None:
     """Each fault is seen by a census, and GPU 0 works: the table knows what becomes of all of them."""

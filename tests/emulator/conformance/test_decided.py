@@ -35,6 +35,7 @@ def test_every_register_is_decided_but_for_those_of_the_page(tmp_path: Path) -> 
     assert {(name, int(by)) for name, ways in found.items() for by, rules in ways.items() if not rules} == UNDECIDED
 
 
+@pytest.mark.rest
 def test_what_overflowed_counts_is_decided(tmp_path: Path) -> None:
     assert decided(tmp_path, "switch.flooded")["overflowed"] == {"1": ["switch.flooded"], "-1": ["switch.flooded"]}
 

@@ -50,6 +50,7 @@ def test_a_missing_port(rtl: Path) -> None:
     )
 
 
+@pytest.mark.rest
 def test_a_port_of_the_wrong_width(rtl: Path) -> None:
     change(rtl / NODE, "input  logic [                63:0] now_i,", "input  logic [                31:0] now_i,")
     said = refused("check", "--rtl", rtl, "--top", "gpu_node")
@@ -83,6 +84,7 @@ def test_a_combinational_loop(rtl: Path) -> None:
     assert "every output must be registered" in said
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("logic", "loop"),
     [

@@ -66,6 +66,7 @@ def checked(what: str, fault: str, cycle: int, length: int) -> None:
     assert len(verdict.answers) > 12
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize(("what", "fault"), QUICK)
 def test_a_command_in_each_cycle_of_a_round(what: str, fault: str) -> None:
     for cycle in range(AT, AT + ROUND):

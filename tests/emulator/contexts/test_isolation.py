@@ -55,6 +55,7 @@ def cells() -> Library:
     return cells_library()
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_step_takes_no_longer_than_calculated(cells: Library, attack: str) -> None:
     """The attacker has a launch that never ends, at the highest priority. It and another context keep two ways in full

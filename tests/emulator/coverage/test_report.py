@@ -47,6 +47,7 @@ def test_the_page_stands_alone(report: CoverageReport, tmp_path: Path) -> None:
     assert "https:" not in text
 
 
+@pytest.mark.rest
 def test_the_page_says_what_was_measured(report: CoverageReport, tmp_path: Path) -> None:
     write(report, tmp_path / "r.html")
     page = Page((tmp_path / "r.html").read_text())
@@ -115,6 +116,7 @@ def test_a_contradiction_is_shown(tmp_path: Path) -> None:
     assert "was seen 1 times, but is ignored" in (tmp_path / "r.md").read_text()
 
 
+@pytest.mark.rest
 def test_a_cross_too_large_for_a_table_has_its_holes_listed(tmp_path: Path) -> None:
     large = FunctionalCoverage([Cross("large", {c: tuple("0123456789") for c in "abcde"})])
     for digit in "0123456789":
@@ -198,6 +200,7 @@ def test_a_contradiction_is_exit_code_1(tmp_path: Path) -> None:
     assert (tmp_path / "r.md").exists()
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(("share", "short"), [("0.91", []), ("0.92", ["lines: 22 of 24"]), ("0", [])])
 def test_too_little_is_exit_code_1(counted: tuple[Path, Path], share: str, short: list[str]) -> None:
     """Of the lines 91.6 % are reached."""
@@ -227,6 +230,7 @@ def test_nothing_of_nothing_is_no_success(tmp_path: Path) -> None:
     assert done.stderr == f"ringhil: coverage: 0 of 0 were reached: {said}\n"
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

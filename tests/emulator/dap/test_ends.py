@@ -49,6 +49,7 @@ def _all_gone(scratch: dict[str, str]) -> None:
     assert left == ([], [])
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("moment", ["at once", "launching", "stopped", "stepping", "going", "leaving"])
 @pytest.mark.parametrize("how", ["gone", "SIGTERM", "SIGKILL"])
 def test_nothing_is_left_when_the_client_is_gone(
@@ -85,6 +86,7 @@ def test_nothing_is_left_when_the_client_is_gone(
     _all_gone(scratch)
 
 
+@pytest.mark.rest
 def test_a_client_takes_its_leave_whatever_is_being_done(scratch: dict[str, str], begin: Begin, tmp_path: Path) -> None:
     """Here a run that would take days."""
     (tmp_path / "server.yaml").write_text(SERVER.replace("24000", "1000000000"))

@@ -58,6 +58,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.rest
 def test_every_capability_is_as_it_is_said(begin: Begin, project: Path) -> None:
     client, process = begin(cwd=project)
     says = client.ask("initialize", adapterID="ringhil")
@@ -145,6 +146,7 @@ def test_every_capability_is_as_it_is_said(begin: Begin, project: Path) -> None:
     assert set(says) == tried
 
 
+@pytest.mark.rest
 def test_backwards_it_stops_at_what_it_stopped_at_forwards(begin: Begin, project: Path) -> None:
     """At messages, and at lines of firmware that handle them."""
     client, _ = begin("r.rec", cwd=project)
@@ -191,6 +193,7 @@ def test_a_servers_file_is_run_first_and_only_that(begin: Begin, project: Path) 
     ]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("command", "arguments", "words"),
     [

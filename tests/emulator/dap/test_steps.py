@@ -114,6 +114,7 @@ def test_a_breakpoint_on_a_line_that_no_session_runs_moves_to_the_next_that_may(
         assert answer == {"verified": True, "line": first[f"GpuProgram.{name}"]}
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("file", ["census.py", "election.py", "gpu.py"])
 def test_a_breakpoint_on_a_line_is_hit_whenever_that_is_run(client: Client, traced: TracedLines, file: str) -> None:
     """And backwards in the other order."""
@@ -138,6 +139,7 @@ def test_a_breakpoint_on_a_line_is_hit_whenever_that_is_run(client: Client, trac
         assert found == order
 
 
+@pytest.mark.rest
 def test_into_a_message_out_of_it_and_back_again(client: Client, session: DebugSession, traced: TracedLines) -> None:
     """Into all lines that handle it, one by one; backwards over those of the same function, then to the message."""
     recording, latency = session.recording, session.scenario.server.settings.firmware_latency

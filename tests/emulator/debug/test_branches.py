@@ -43,6 +43,7 @@ def assert_replays(path: Path) -> None:
         assert (replayed.difference, replayed.complete) == (None, True)
 
 
+@pytest.mark.rest
 @settings(unhurried, max_examples=12)
 @given(cycle=st.integers(0, 39_000), what=st.sampled_from(STRUCK))
 def test_a_branch_is_the_run_whose_file_has_the_event(
@@ -65,6 +66,7 @@ def test_a_branch_is_the_run_whose_file_has_the_event(
     assert_replays(folder / "branch")
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("before", [1, 2, 30])
 @pytest.mark.parametrize("until", [0, 4000])
 def test_a_branch_may_begin_where_all_hardware_is_looked_at(tmp_path: Path, before: int, until: int) -> None:
@@ -81,6 +83,7 @@ def test_a_branch_may_begin_where_all_hardware_is_looked_at(tmp_path: Path, befo
         assert STATES_EVERY in [state.cycle for state in branch.states()]
 
 
+@pytest.mark.rest
 def test_what_is_set_and_sent_is_replayed_and_stepped_through(trunk: Path, tmp_path: Path) -> None:
     with DebugSession(trunk, cells_library()) as session:
         commands = Commands(session)

@@ -41,6 +41,7 @@ def answer(lost: Path) -> tuple[Doomed, int]:
     return asked(lost, jobs=3, tries=4)
 
 
+@pytest.mark.rest
 def test_what_doomed_a_run_is_named_and_the_curve_rises_there(answer: tuple[Doomed, int]) -> None:
     found, here = answer
     assert found.likely is not None
@@ -56,10 +57,12 @@ def test_what_doomed_a_run_is_named_and_the_curve_rises_there(answer: tuple[Doom
     assert found.futures == sum(share.tries for share in found.curve) <= 4 * (MOST_MOMENTS + 2)
 
 
+@pytest.mark.rest
 def test_any_number_of_processes_finds_the_same(lost: Path, answer: tuple[Doomed, int]) -> None:
     assert asked(lost, jobs=1, tries=4) == answer
 
 
+@pytest.mark.rest
 def test_what_was_never_to_come_true_was_lost_from_the_beginning(tmp_path: Path) -> None:
     found, _ = asked(recorded(tmp_path / "r", QUICK % 1))
     assert all(share.failed == share.tries for share in found.curve)
@@ -76,6 +79,7 @@ def test_the_interval_holds_the_share_and_narrows_with_more_tries(failed: int, t
     assert narrow[1] - narrow[0] < high - low
 
 
+@pytest.mark.rest
 def test_text_and_document_say_the_same(lost: Path) -> None:
     with DebugSession(lost, cells_library()) as session:
         found = Commands(session).do("doomed 1 2")

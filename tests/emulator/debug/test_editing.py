@@ -85,6 +85,7 @@ def told(path: Path, cell: int) -> list[tuple[int, int]]:
         return [(message.cycle, message.frame[26]) for message in sent]
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("change", [("STRETCH = 0", "STRETCH = 2"), (".multiplier + STRETCH", ".multiplier + 2")])
 def test_new_code_goes_on_from_here_and_the_first_message_that_differs_is_shown(
     mine: Path, change: tuple[str, str]
@@ -192,6 +193,7 @@ def test_what_does_not_fit_is_told(module: ModuleType) -> None:
     ]
 
 
+@pytest.mark.rest
 def test_on_the_command_line(mine: Path, tmp_path: Path) -> None:
     session(mine).close()
     (tmp_path / "script").write_text(f"go 20000\nedit {tmp_path / 'new'}\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from tests.command import refusal, ringhil
 from tests.emulator.debug.test_replaying import record
 
@@ -32,6 +33,7 @@ def stepped(*words: object, lines: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.rest
 def test_each_tool_is_led_to_the_same_moment(tmp_path: Path) -> None:
     """Also where the file's name is awkward."""
     path = record(tmp_path / "it's a run.rec", SERVER)

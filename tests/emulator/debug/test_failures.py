@@ -102,6 +102,7 @@ def test_before_the_first_message_there_is_none_to_go_to(failed: Path, at: objec
         assert session.here == there
 
 
+@pytest.mark.rest
 def test_what_another_version_of_the_judge_says_of_itself_is_no_difference(failed: Path, tmp_path: Path) -> None:
     """A recording that names no source of its findings, or another one, replays; another text is a difference."""
     for change, same in (

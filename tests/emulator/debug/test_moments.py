@@ -131,7 +131,7 @@ def check(path: Path, program: str, seed: int, moments: int) -> Counter[str]:
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The board's, in C."""
-    return str(library.made_by_make(tmp_path_factory.mktemp("board"), "board") / "ringhil_board")
+    return library.board(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)

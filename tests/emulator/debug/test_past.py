@@ -69,6 +69,7 @@ def past() -> Iterator[Past]:
     found.close()
 
 
+@pytest.mark.rest
 def test_every_moment_is_that_of_a_run_that_went_on(past: Past) -> None:
     """Forwards and backwards, near and far, faults in between."""
     dice = random.Random(3)
@@ -88,6 +89,7 @@ def test_every_moment_is_that_of_a_run_that_went_on(past: Past) -> None:
     run.close()
 
 
+@pytest.mark.rest
 def test_just_before_a_moment_that_is_kept(past: Past) -> None:
     past.seek(12_000)
     for kept in past.moments[1:]:
@@ -97,6 +99,7 @@ def test_just_before_a_moment_that_is_kept(past: Past) -> None:
             assert moment.ask("all")[0] == kept - 1
 
 
+@pytest.mark.rest
 def test_to_look_changes_nothing(past: Past) -> None:
     past.seek(12_000)
     for gpu in ("a.0", "b.2"):
@@ -110,6 +113,7 @@ def test_to_look_changes_nothing(past: Past) -> None:
     other.close()
 
 
+@pytest.mark.rest
 def test_moments_are_kept_on_the_way_and_near_the_present(past: Past) -> None:
     past.seek(40_000)
     assert past.moments == [0, *on_the_way(0, 40_000)]
@@ -120,6 +124,7 @@ def test_moments_are_kept_on_the_way_and_near_the_present(past: Past) -> None:
     assert past.cycle - max(near) < 2 * NEAR
 
 
+@pytest.mark.rest
 def test_from_everywhere_in_a_known_run_a_moment_is_near() -> None:
     past = Past(make, end=END)
     past.seek(END)

@@ -194,6 +194,7 @@ def test_what_differs_between_two_moments(opened: Opened) -> None:
         commands.do("diff 999999")
 
 
+@pytest.mark.rest
 def test_a_register_is_watched(opened: Opened) -> None:
     session = opened(MUTE)
     commands = Commands(session)

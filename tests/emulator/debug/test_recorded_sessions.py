@@ -150,6 +150,7 @@ def check(path: Path, seed: int) -> None:
     assert found.messages > 100
 
 
+@pytest.mark.rest(but_one_in=3, start=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_it_replays_to_identical_bytes_messages_and_hashes(tmp_path: Path, seed: int) -> None:
     check(tmp_path / "session", 1000 * seed)
@@ -161,6 +162,7 @@ def test_a_hundred_sessions_do(tmp_path: Path) -> None:
         check(tmp_path / f"session{seed}", 1000 * seed)
 
 
+@pytest.mark.rest
 def test_one_of_a_paced_ring_on_a_slow_line_replays(tmp_path: Path) -> None:
     """The card says what its clock is, and leaves out events for which the line has no room."""
     run, path, line = Run(loads(SERVER), cells_library()), tmp_path / "session", Pty()
@@ -209,6 +211,7 @@ def test_what_waits_when_a_client_goes_is_not_done(tmp_path: Path) -> None:
     assert_replays(path)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("end_at", [2 * STATES_EVERY - 1, 2 * STATES_EVERY, 2 * STATES_EVERY + 1])
 def test_one_may_end_where_all_hardware_is_looked_at(tmp_path: Path, end_at: int) -> None:
     run = Run(loads(SERVER), cells_library())
@@ -226,6 +229,7 @@ def test_so_may_a_run(tmp_path: Path, until: int) -> None:
     assert_replays(tmp_path / "run")
 
 
+@pytest.mark.rest
 def test_replay_says_how_it_went(recorded: Path) -> None:
     done = ringhil("replay", recorded)
     assert (done.returncode, done.stderr) == (0, "")
@@ -279,6 +283,7 @@ def test_a_write_of_a_client_is_there_from_its_cycle_on(tmp_path: Path) -> None:
             assert session.registers("a.1")["weight"] == weight
 
 
+@pytest.mark.rest
 def test_a_branch_is_a_session_again(recorded: Path, tmp_path: Path) -> None:
     with DebugSession(recorded, cells_library()) as session:
         session.go(session.recording.last_cycle // 2)
@@ -318,6 +323,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("what", CHANGES)
 def test_the_first_difference_is_told(recorded: Path, tmp_path: Path, what: str) -> None:
     change, says = CHANGES[what]
@@ -350,6 +356,7 @@ def test_each_input_counts(tmp_path: Path, recorded: Path) -> None:
                 assert " comes after " in str(error)  # noqa: PT017
 
 
+@pytest.mark.rest
 def test_one_that_was_cut_off_replays_as_far_as_it_goes(recorded: Path, tmp_path: Path) -> None:
     """Wherever: also where what clients sent is missing, and messages that came of it are there."""
     whole, found = recorded.read_bytes(), list[int]()
@@ -374,6 +381,7 @@ WRONG = {
 }
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_row_that_can_t_be_is_refused(recorded: Path, tmp_path: Path, what: str) -> None:
     row, says = WRONG[what]
@@ -402,6 +410,7 @@ def test_a_client_in_a_run_that_is_no_session_is_refused(recorded: Path, tmp_pat
     assert "is damaged: outside 1: found a client; it is no session" in done.stderr
 
 
+@pytest.mark.rest
 @unhurried
 @given(st.data())
 def test_any_rows_are_a_difference_or_refused(recorded: Path, tmp_path: Path, data: st.DataObject) -> None:

@@ -158,6 +158,7 @@ CHANGES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_was_changed_is_the_first_difference(path: Path, what: str) -> None:
     text, says = CHANGES[what]

@@ -90,6 +90,7 @@ def test_until_finds_the_next_one_and_back_until_the_one_before(
         assert session.number == (here if wanted is None else wanted)
 
 
+@pytest.mark.rest
 def test_the_state_is_that_of_the_cycle(session: DebugSession) -> None:
     """The CPU counts five, then four; the holder of the role, and its epoch, move with the fault."""
     assert session.card("a")["members"] == []
@@ -228,6 +229,7 @@ def test_a_script_of_a_recording_and_of_a_server_gives_the_same(recorded: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.yaml", "script"]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     ("lines", "strict", "code", "last"),
     [
@@ -255,6 +257,7 @@ def test_a_script_without_a_command_has_asserted_nothing(recorded: Path, tmp_pat
     assert (done.returncode, done.stderr) == (2, "ringhil: s: found no command; a script has one in each line\n")
 
 
+@pytest.mark.rest
 def test_the_bits_of_registers_have_names(session: DebugSession) -> None:
     commands = Commands(session)
     commands.do("until kind == Elected")

@@ -72,6 +72,7 @@ def played(library: Library, until: int, wires: dict[tuple[int, int], tuple[int,
             yield cycle, run
 
 
+@pytest.mark.rest
 def test_of_each_gpu_it_is_what_its_links_carry(opened: Library, tmp_path: Path) -> None:
     """As the engine has read them off the outputs of each, one by one; at three moments with much on the links."""
     rng, wires = random.Random(2), dict[tuple[int, int], tuple[int, int]]()
@@ -89,6 +90,7 @@ def test_of_each_gpu_it_is_what_its_links_carry(opened: Library, tmp_path: Path)
                     assert (found[f"{port}_tx_data_o"].value, found[f"{port}_tx_ctl_o"].value) == wires[cell, link]
 
 
+@pytest.mark.rest
 def test_the_run_is_the_recorded_one_before_and_after(session: DebugSession) -> None:
     session.go(15_000)
     before = session.registers("a.1"), session.firmware("a.1"), session.card("a")

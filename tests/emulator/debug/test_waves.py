@@ -63,6 +63,7 @@ def test_without_a_moment_it_is_all_of_the_run(path: Path, tmp_path: Path, whole
     assert changes_in(tmp_path / "w.fst") == whole
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("around", "cycles", "wanted"), [(3000, 400, (2800, 3200)), (50, 400, (0, 400)), (8990, 2000, (7990, 9000))]
 )
@@ -104,6 +105,7 @@ def test_what_is_played_otherwise_is_told_and_not_shown(copy: Path, tmp_path: Pa
     assert [each.name for each in tmp_path.iterdir()] == ["copy"]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("header", "says"),
     [
@@ -119,6 +121,7 @@ def test_a_run_that_cannot_be_played_as_it_was_is_refused(copy: Path, tmp_path: 
     assert [each.name for each in tmp_path.iterdir()] == ["copy"]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

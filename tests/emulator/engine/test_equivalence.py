@@ -51,6 +51,7 @@ TWO_CARDS = Topology((3, 3), ((1, 5), (2, 4)))
 LONG = pytest.mark.slow(part="engine")
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("seed", "pause", "cycles"),
     [(1, 25, 10_000), *(pytest.param(*long, marks=LONG) for long in ((1, 25, 50_000), (2, 250, 100_000)))],
@@ -68,6 +69,7 @@ def test_cells_and_server_put_the_same_on_every_wire(cells: Library, seed: int, 
     assert sum(engines[0].peek(cell, "crossed") for cell in range(6)) > 50
 
 
+@pytest.mark.rest
 def test_a_card_stops_at_an_assertion_of_its_rtl(tmp_path: Path) -> None:
     """A sender that spends no credit: each one that comes back is one more than the receiver has places.
 

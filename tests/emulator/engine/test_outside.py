@@ -142,6 +142,7 @@ def test_every_wire_of_the_whole_card_is_the_same_for_long(cells: Library) -> No
             assert node(engine).differing == 0
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_bad_line_changes_nothing(cells: Library, seed: int) -> None:
     """Bytes are lost, doubled, changed, and zeros come between them, both ways."""
@@ -190,6 +191,7 @@ LOST = {
 }
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("why", LOST)
 def test_a_board_that_is_lost_is_a_gpu_that_has_failed_in_that_cycle(cells: Library, why: str) -> None:
     cycles = 3000
@@ -293,6 +295,7 @@ class Liar:
         return bytes(said)
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_a_board_does_otherwise_can_be_done_again_without_it(cells: Library, seed: int) -> None:
     """Any bit of any output may be another one, and the registers that are read; only differences are told."""

@@ -49,6 +49,7 @@ def pair(gpus: int, rtl: Path = RTL) -> tuple[Engine, Engine]:
     return Engine(library, topology), Engine(library, topology, skipping=False)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("gpus", [3, 16])
 def test_sparse_trouble_with_leaps(gpus: int) -> None:
     leaping, plain = engines = pair(gpus)
@@ -110,6 +111,7 @@ TIMERS: dict[Callable[[Engine], None], tuple[str, int]] = {
 }
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("gpus", [3, 16])
 @pytest.mark.parametrize("timer", [*TIMERS, silence], ids=lambda f: f.__name__)
 def test_a_timer_ends_the_leap(timer: Callable[[Engine], None], gpus: int) -> None:

@@ -110,6 +110,7 @@ def saturate(library: Library, cycles: int, far: bool) -> tuple[Traffic, NDArray
     return traffic, flits / (cycles - 4 * CHUNK)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("cycles", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow(part="engine"))])
 def test_all_to_the_other_half_of_the_chain(cells: Library, cycles: int) -> None:
     traffic, load = saturate(cells, cycles, True)
@@ -119,6 +120,7 @@ def test_all_to_the_other_half_of_the_chain(cells: Library, cycles: int) -> None
     assert min(middle) >= 0.9
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("cycles", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow(part="engine"))])
 def test_everybody_to_everybody(cells: Library, cycles: int) -> None:
     traffic, load = saturate(cells, cycles, False)

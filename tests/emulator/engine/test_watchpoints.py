@@ -138,6 +138,7 @@ def named(name: str, on: bool) -> Callable[[Engine], None]:
     return strike
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("fault", ["hang", "cut", "switch_stuck_through", "switch_stuck_bypass", "dead"])
 @pytest.mark.parametrize("begins", [400, *(pytest.param(at, marks=SLOW) for at in (401, 733))])
 def test_each_fault_that_switches_over(make: Callable[[], Engine], fault: str, begins: int) -> None:
@@ -167,6 +168,7 @@ def on_the_wires(data: np.ndarray, ctl: np.ndarray, start: int) -> list[tuple[in
     return [last[place] for place in sorted(last)]
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("seed", seeds(3))
 def test_the_last_messages_are_those_on_the_wires(make: Callable[[], Engine], seed: int) -> None:
     """Asked at many cycles, for messages of the last 16 cycles and for all; played in pieces of any length."""

@@ -95,6 +95,7 @@ MISTAKES = [
 AFTER = [(*mistake, *fault) for fault in EACH for mistake in MISTAKES]
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize(("mistake", "invariant", "says", "kind", "times"), sampled(AFTER, "alarms", 4))
 def test_a_mistake_is_named_after_a_fault(
     monkeypatch: pytest.MonkeyPatch, mistake: Mistake, invariant: str, says: str, kind: str, times: tuple[int, int]
@@ -102,6 +103,7 @@ def test_a_mistake_is_named_after_a_fault(
     assert_named(mistake, text(kind, times), invariant, says, monkeypatch)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(("kind", "times"), EACH)
 def test_nothing_is_left_unjudged_by_it(kind: str, times: tuple[int, int]) -> None:
     outcome = play(loads(text(kind, times)), cells_library())

@@ -174,6 +174,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(("text", "mistake", "invariant", "says"), sampled(MISTAKES, "alarms", 2))
 def test_a_mistake_is_named_after_silence(
     monkeypatch: pytest.MonkeyPatch, text: str, mistake: Mistake, invariant: str, says: str

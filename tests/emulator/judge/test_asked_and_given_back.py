@@ -60,6 +60,7 @@ def at_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Applications, "begin", begin)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("mistake", "says"),
     [
@@ -233,6 +234,7 @@ def on_terms(place: int) -> Mistake:
     return mistake
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("mistake", "text", "says"),
     [
@@ -306,6 +308,7 @@ def starts_late(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Pipelined, "_first_stage", late)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("mistake", "policy", "says"),
     [

@@ -139,6 +139,7 @@ MISTAKES: list[tuple[Mistake, str, str]] = [
 ]
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize(
     ("mistake", "policy", "says"),
     sampled(MISTAKES, "bugs", 2),
@@ -150,6 +151,7 @@ def test_it_is_told(monkeypatch: pytest.MonkeyPatch, mistake: Mistake, policy: s
     assert any(says in each for each in found), found
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "stop_start", "resident"])
 def test_without_a_mistake_nothing_is(policy: str) -> None:
     assert broken(policy) == ()

@@ -249,6 +249,7 @@ def library() -> Library:
     return cells_library()
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 3))
 def test_each_mistake_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_named(*MISTAKES[name], monkeypatch)

@@ -116,6 +116,7 @@ def test_what_one_that_has_ended_says_is_judged_though_its_gpu_is_lost_then(monk
 FAILED_ONCE = (353, 867, 2051)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     "seed",
     [*range(12), *FAILED_ONCE, *(pytest.param(n, marks=pytest.mark.slow(part="alarms")) for n in range(12, 1000))],
@@ -154,6 +155,7 @@ timeline:
 """
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "stop_start", "resident"])
 def test_requests_are_served_elsewhere_and_leave_nothing_behind(library: Library, policy: str) -> None:
     outcome = play(loads(SWITCHED.format(policy=policy)), library)
@@ -174,6 +176,7 @@ timeline:
 """
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("back", "start"), [(900_000, 0), (900_000, 900_500), (900_000, 1_200_000), (3_000_000, 0)])
 def test_what_was_given_up_while_nobody_reached_a_card_is_destroyed(library: Library, back: int, start: int) -> None:
     """y comes when it can be reached again, and gets all that x had."""
@@ -191,6 +194,7 @@ def test_what_was_given_up_while_nobody_reached_a_card_is_destroyed(library: Lib
     assert whys(outcome) == ["the GPU was lost", "None" if start else "the GPU was lost"]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("back", "start"), [(900_000, 600_000), (900_000, 890_000), (900_000, 1_000_000), (3_000_000, 3_100_000)]
 )
@@ -212,6 +216,7 @@ def test_so_is_what_a_gpu_has_whose_loss_nobody_can_name(library: Library, back:
 POLICIES = ("pipelined", "pipeswitch", "stop_start", "resident")
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("policy", "back"), sampled([(p, back) for back in (900_000, 3_000_000) for p in POLICIES], "alarms", 3)
 )
@@ -268,6 +273,7 @@ def forgets_what_is_on_its_way(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Driver, "_may_be_carried_out", lambda self, asked: None)
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize(
     ("mistake", "start", "says"),
     [
@@ -288,6 +294,7 @@ def test_what_is_left_behind_is_named(monkeypatch: pytest.MonkeyPatch, mistake: 
     assert_named(mistake, text, "memory_isolated", says, monkeypatch)
 
 
+@pytest.mark.rest
 def test_what_a_policy_leaves_behind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def only_the_last(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(Driver, "give_up", lambda self, place: None)

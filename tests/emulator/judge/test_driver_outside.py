@@ -65,6 +65,7 @@ def talked(
         run.close()
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("command", "cycle", "unit", "times"),
     [
@@ -85,6 +86,7 @@ def test_of_the_context_nothing_is_judged_that_its_task_should_have_asked_for(
     assert outcome.not_judged == (WHAT,)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("terms", [(5, 16, 9), (5, 0, 0), (100, 16, 0)])
 def test_what_it_configures_is_nobodys_mistake(library: Library, terms: tuple[int, int, int]) -> None:
     """It manages the GPU; that limits may be wrong, or slices, is said."""
@@ -107,6 +109,7 @@ def test_what_it_holds_there_is_nobodys_mistake(library: Library) -> None:
     assert (outcome.verdict, outcome.not_judged) == ("pass", ())
 
 
+@pytest.mark.rest
 def test_it_asks_for_a_command_again_in_its_own_time(library: Library) -> None:
     """Each time as its first attempt, and sooner than the CPU does."""
     commands = [Command(Compute.QUERY, 1, 0)] * 3

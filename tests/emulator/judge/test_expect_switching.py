@@ -28,6 +28,7 @@ def judged(limits: str) -> Outcome:
     return play(scenario, cells_library())
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @pytest.mark.parametrize("policy", ["pipelined", "stop_start"])
 def test_it_holds_where_it_is_so(policy: str) -> None:
     """Only of the policy that is played."""
@@ -67,6 +68,7 @@ def test_what_is_just_as_much_as_its_limit_is_within_it() -> None:
     assert said(memory=(3 << 20) + (1 << 18)) == "memory 3.25 MiB"
 
 
+@pytest.mark.rest
 def test_what_is_beside_it_is_judged() -> None:
     limits = "{pipelined: {failed: 0}, resident: {failed: 0}}"
     outcome = play(loads(f"{FILE}expect: [{{end: true, count: {{a: 2}}, switching: {limits}}}]"), cells_library())

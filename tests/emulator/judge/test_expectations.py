@@ -131,6 +131,7 @@ def test_the_first_cycle_at_which_it_does_not_hold_is_reported(
     assert results(library, *expect, timeline=(timeline,)) == [True, False, False, True, True, True, True]
 
 
+@pytest.mark.rest
 def test_one_cycle_of_always_is_no_less_than_a_look_at_it(library: Library) -> None:
     checks = ["count: {a: 8}", "count: {a: 7}", "work: {completed: 20}", "count: {a: 8}, work: {completed: 3}"]
     cycles = [*range(500, 6000, 37), *range(20000, 26000, 37)]

@@ -173,11 +173,13 @@ def moment(policy: str, at: int) -> str:
     return text.replace("3700", str(at)).replace("3760", str(at + 60))
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_what_is_right_does_not_fail(text: str) -> None:
     assert play(loads(text), cells_library()).failures == ()
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("policy", ["pipelined", "pipeswitch", "resident", "stop_start"])
 def test_a_gpu_may_fail_for_a_moment_at_any_moment(policy: str) -> None:
     """No census notices, and all its contexts are gone; several of them may have commands out."""

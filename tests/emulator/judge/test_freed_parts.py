@@ -47,6 +47,7 @@ def nothing(job: _Job, slot: Slot) -> Strand:
     yield from ()
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("freeing", "says"),
     [

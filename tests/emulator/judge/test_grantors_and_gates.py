@@ -269,6 +269,7 @@ MISTAKES: dict[str, tuple[Mistake, str, str, str]] = {
 }
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 2))
 def test_each_mistake_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_named(*MISTAKES[name], monkeypatch)

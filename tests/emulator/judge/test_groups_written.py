@@ -77,6 +77,7 @@ def test_a_limit_below_what_is_held_is_no_mistake() -> None:
         assert server.run.finish().failures == ()
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     "seed",
     [*DAILY, *(pytest.param(n, marks=pytest.mark.slow(part="alarms")) for n in range(300) if n not in DAILY)],
@@ -96,6 +97,7 @@ CREATED = WAITS.format(start=5000, more="", size=20_000, wants=50)
 RAISED = WAITS.format(start=0, more="group: h, ", size=60_000, wants=10)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("text", "path", "value", "cycles"),
     [

@@ -241,6 +241,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 2))
 def test_each_mistake_breaks_one_invariant(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     mistake, text, invariant, says = MISTAKES[name]
@@ -295,6 +296,7 @@ def test_a_message_that_goes_round_for_ever_is_an_orphan(library: Library, immor
     assert left >= 3
 
 
+@pytest.mark.rest
 def test_a_message_of_a_gpu_that_hangs_is_looked_for_at_the_end(immortal: Library) -> None:
     """It may have been held fast at first, and no other round begins: nobody looks again before."""
     (violation,) = play(loads(in_flight(5_139).replace("dead", "hang")), immortal).violations

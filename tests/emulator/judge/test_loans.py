@@ -37,6 +37,7 @@ def library() -> Library:
     return cells_library()
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("seed", sampled(range(300), "alarms", 25))
 def test_no_run_with_loans_fails_whatever_breaks(library: Library, seed: int) -> None:
     kinds = (any_server.text, any_server.text, any_sharing.sharing, any_sharing.trouble, any_sharing.switching)
@@ -137,6 +138,7 @@ MISTAKES: list[tuple[Mistake, str, str, str]] = [
 ]
 
 
+@pytest.mark.rest(but_one_in=11)
 @pytest.mark.parametrize(("mistake", "text", "invariant", "says"), MISTAKES)
 def test_a_mistake_about_lent_gpus_is_named(
     mistake: Mistake, text: str, invariant: str, says: str, monkeypatch: pytest.MonkeyPatch

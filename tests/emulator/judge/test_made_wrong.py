@@ -236,6 +236,7 @@ def ended(seed: int) -> str:
     return outcome.verdict if outcome.verdict != "pass" else "not judged" if outcome.not_judged else "passed"
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("seed", sampled(range(200), "alarms", 21))
 def test_a_file_made_wrong_in_one_place_does_not_pass_without_a_word(seed: int) -> None:
     assert right(seed).failures == ()

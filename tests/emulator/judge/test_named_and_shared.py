@@ -46,6 +46,7 @@ def library() -> Library:
     return cells_library()
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize(("server", "expect", "ok", "found"), CASES)
 def test_it_holds_where_it_is_so(library: Library, server: str, expect: str, ok: bool, found: str) -> None:
     outcome = play(loads(server + f"expect: [{{{expect}}}]\n"), library)
@@ -54,6 +55,7 @@ def test_it_holds_where_it_is_so(library: Library, server: str, expect: str, ok:
     assert (item.ok, item.found.removeprefix("card a: ").startswith(found)) == (ok, True), item
 
 
+@pytest.mark.rest
 def test_what_was_fenced_off_is_counted(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """A member goes on when its lease is over, with a mistake: what it sends then is refused, and counted."""
     server = WORK.replace("units: 120", "units: 2000") + (

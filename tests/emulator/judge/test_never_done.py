@@ -45,6 +45,7 @@ def test_an_application_that_is_never_answered_has_not_ended(monkeypatch: pytest
     assert failures(SHARED + work) == ("x has not ended, and waits for nothing that will come",)
 
 
+@pytest.mark.rest
 def test_who_still_waits_is_waited_for() -> None:
     """A GPU that is slow for long: nothing else happens for more than a hundred times as long as a run waits for."""
     slow = "sharing: {applications: {x: {gpu: a.2, wants: 1, steps: 1, compute: 3000000}}}\n"

@@ -60,6 +60,7 @@ FAILED_ONCE = (
 )
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("seed", FAILED_ONCE)
 def test_what_has_failed_once(library: Library, seed: int) -> None:
     assert_all_pass(library, range(seed, seed + 1))

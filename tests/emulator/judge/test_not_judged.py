@@ -46,6 +46,7 @@ def test_work_that_nobody_is_there_to_do_is_not_judged_but_work_that_is_left_is(
     assert "work: no card can be counted" not in ended.not_judged
 
 
+@pytest.mark.rest(but_one_in=4, start=2)
 @pytest.mark.parametrize("other", ["dead", "corrupt", "duplicate_id", "flap"])
 def test_work_that_nobody_does_rightly_is_not_judged(library: Library, other: str) -> None:
     work = (

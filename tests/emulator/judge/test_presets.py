@@ -70,6 +70,7 @@ WRONG: list[tuple[int, str, Callable[..., object], str]] = [
 ]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("second", "rule", "mistake", "says"), sampled(WRONG, "bugs", 2))
 def test_a_wrong_step_is_named(
     monkeypatch: pytest.MonkeyPatch, second: int, rule: str, mistake: Callable[..., object], says: str
@@ -80,6 +81,7 @@ def test_a_wrong_step_is_named(
     assert any(says in each for each in found), found
 
 
+@pytest.mark.rest
 def test_a_subtask_that_is_prepared_too_late_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the one before it is over, not while it runs."""
 

@@ -150,6 +150,7 @@ def says_once(
 AFTER = 2  # the first messages come from who has just been powered up
 
 
+@pytest.mark.rest(but_one_in=15)
 @pytest.mark.parametrize("name", sampled(SAID, "bugs", 2))
 def test_a_wrong_field_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     matches, field = SAID[name]
@@ -211,6 +212,7 @@ STATES = {
 }
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize("name", STATES)
 def test_a_wrong_state_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     matches, change, says = STATES[name]
@@ -319,6 +321,7 @@ def flagged(frame: bytes, last: int) -> bytes:
     return frame[:3] + bytes([frame[3] & ~Flag.LAST | last]) + frame[4:]
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("name", sampled(WAYS, "bugs", 2))
 def test_a_wrong_way_is_named(name: str, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     mistake, says = WAYS[name]

@@ -30,6 +30,7 @@ def assert_passes(text: str, library: Library) -> None:
     assert outcome.failures == (), text
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("seed", sampled(range(8), "alarms", 2))
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_files(library: Library, kind: Callable[[int], str], seed: int) -> None:
@@ -37,6 +38,7 @@ def test_some_files(library: Library, kind: Callable[[int], str], seed: int) -> 
 
 
 # Each was an alarm once: commands of applications keep the link busy, and units of work behind them have more time.
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("seed", [41, 134, 238, 331, 359, 417])
 def test_what_has_failed_once(library: Library, seed: int) -> None:
     assert_passes(any_sharing.sharing(seed), library)
@@ -44,6 +46,7 @@ def test_what_has_failed_once(library: Library, seed: int) -> None:
 
 # So was each of these: of two tasks beside each other the one that had begun later was over first; or both had begun
 # before the next one came.
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("seed", [5243, 5477, 41_001])
 def test_what_has_failed_once_of_switching(library: Library, seed: int) -> None:
     assert_passes(any_sharing.switching(seed), library)

@@ -145,6 +145,7 @@ def not_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PipeSwitch, "_bring", only_once)
 
 
+@pytest.mark.rest(but_one_in=9)
 @pytest.mark.parametrize(
     ("mistake", "text", "says"),
     [

@@ -136,6 +136,7 @@ def busy_workers(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PipeSwitch, "_clean", cleaned)
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize(
     ("mistake", "policy", "says"),
     [
@@ -206,6 +207,7 @@ switching:
 """
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("mistake", "says"),
     [(comes_early, "is served from cycle"), (counts_from_power_up, "is said to have come at cycle")],

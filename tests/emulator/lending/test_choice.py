@@ -80,6 +80,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, MadeHistory]
     return url, history
 
 
+@pytest.mark.rest
 def test_the_model_takes_less_than_the_baselines(learned: tuple[str, MadeHistory]) -> None:
     """In truth, on loans that it has not learned from; and it takes no more than it says."""
     url, history = learned
@@ -109,6 +110,7 @@ def test_the_same_history_makes_the_same_model(learned: tuple[str, MadeHistory])
     assert _model(url).model_dump_json() == first
 
 
+@pytest.mark.rest
 def test_text_and_json_say_the_same(learned: tuple[str, MadeHistory]) -> None:
     url, _ = learned
     done, told = (ringhil("lend", "train", "--database", url, *words) for words in ((), ("--json",)))
@@ -131,6 +133,7 @@ def test_a_model_of_time_is_another_one(learned: tuple[str, MadeHistory]) -> Non
     assert time.kinds != energy.kinds
 
 
+@pytest.mark.rest
 def test_what_has_turned_round_since_is_refused(tmp_path: Path) -> None:
     """GPUs that took most in the first half take least in the second: the model that was kept stays."""
     history = made_history(3, 200)

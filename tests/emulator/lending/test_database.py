@@ -130,6 +130,7 @@ _INSTALL = "install it with: pip install"
 _MARIADB, _POSTGRESQL = "mariadb+pymysql://a@b/c", "postgresql+psycopg://a@b/c"
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("hidden", "url", "says"),
     [

@@ -108,6 +108,7 @@ def fetching(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return "HTTPS" in request.param, agents(tmp_path_factory)[request.param.split()[0]]
 
 
+@pytest.mark.rest(but_one_in=3)
 def test_agents_fetch_what_the_server_has(
     fetching: tuple[bool, list[str]], tmp_path: Path, data: Path, certified: Path
 ) -> None:
@@ -196,6 +197,7 @@ def _breaks_off(answer: http.client.HTTPResponse) -> bool:
     return bool(answer.length)
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("agent", ["C", "Python"])
 def test_a_full_disk_leaves_no_file(
     tmp_path: Path, data: Path, tmp_path_factory: pytest.TempPathFactory, agent: str

@@ -79,6 +79,7 @@ def test_gpus_that_cannot_be_lent_are_refused_at_the_start(tmp_path: Path) -> No
         LibvirtAttachment({"a.3": PciAddress.of("0000:02:00.0")}, "no-such:///system", tmp_path)
 
 
+@pytest.mark.rest(but_one_in=4)
 @needs_virsh
 @pytest.mark.parametrize(
     ("words", "why"),

@@ -67,6 +67,7 @@ def _sequence(folder: Path, seed: int) -> World:
     return world
 
 
+@pytest.mark.rest
 def test_random_troubles_lose_no_gpu_and_lend_none_twice(tmp_path: Path) -> None:
     for seed in range(_QUICK):
         folder = tmp_path / str(seed)
@@ -98,6 +99,7 @@ def _lent(world: World, node: str = NODES[0], **wish: object) -> GpuLoan:
     return world.loans.loan(loan.id)
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(("late", "host_too"), [(False, False), (True, True)])
 def test_a_crash_at_any_write_of_the_journal_is_finished_or_undone(tmp_path: Path, late: bool, host_too: bool) -> None:
     """The process, or the whole machine, is gone just before something is written down, or just after."""

@@ -107,6 +107,7 @@ def _sequence(folder: Path, library: Library, seed: int) -> None:
     assert not outcome.unjudged
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @pytest.mark.parametrize("seed", range(2))
 def test_the_census_counts_all_but_what_is_lent(tmp_path: Path, library: Library, seed: int) -> None:
     _sequence(tmp_path, library, seed)

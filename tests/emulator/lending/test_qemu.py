@@ -61,6 +61,7 @@ def right(shown: Guest) -> None:
 # ------------------------------------------------------------------------------------------------------ the whole cycle
 
 
+@pytest.mark.rest
 def test_a_guest_borrows_a_gpu_computes_on_it_and_gives_it_back(elf: Path, tmp_path: Path) -> None:
     """Within 10 seconds after it has booted, with data of the server's in the GPU's memory as it was there; then the
     census counts the GPU again."""
@@ -154,6 +155,7 @@ def test_each_step_may_be_asked_again(elf: Path, bus: QemuAttachment, tmp_path: 
             bus.attach("a.0", NODE)
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("when", ["booted", "card", "digest", "copy", "launch"])
 def test_a_guest_that_is_killed_leaves_nothing(elf: Path, library: Library, tmp_path: Path, when: str) -> None:
     """No process, no open file, no shared memory; and the GPU can be lent again."""
@@ -287,6 +289,7 @@ def test_direct_access_carries_nothing_and_is_fast(elf: Path, bus: QemuAttachmen
     assert max(ratios) > 1.3
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("words", "line"),
     [

@@ -141,6 +141,7 @@ def test_another_guests_loan_is_not_seen_and_not_released(tmp_path: Path) -> Non
         assert server.ask("DELETE", path, token=mine).status == 200
 
 
+@pytest.mark.rest
 def test_one_client_that_asks_too_often_slows_no_other(tmp_path: Path) -> None:
     """It gets 429 with the time to wait; all that another one asks meanwhile is answered."""
     with served(tmp_path, RequestRate(50, 20)) as server:
@@ -202,6 +203,7 @@ def test_what_is_no_http_ends_its_own_connection_only(shared: Served, said: byte
     assert shared.ask("GET", "/v1/gpus").status == 200
 
 
+@pytest.mark.rest
 def test_the_openapi_document_says_what_is_done(tmp_path: Path) -> None:
     """Requests made up from the document, right and wrong ones: each answer is one that the document has."""
     with served(tmp_path, data=tmp_path) as server:

@@ -101,6 +101,7 @@ def test_a_library_that_is_damaged_has_none_or_some(cut: int, tmp_path: Path) ->
     assert found is None or len(found.found) <= 500
 
 
+@pytest.mark.rest
 def test_state_of_a_gpu_has_them(library: Path, tmp_path: Path) -> None:
     """Of the run's own moment: what `boot` has said."""
     (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4}}, settings: {census_period: 3000}}\nuntil: 9000\n")
@@ -133,6 +134,7 @@ def test_a_variable_is_watched(library: Path, tmp_path: Path) -> None:
     assert not never["moved"]
 
 
+@pytest.mark.rest
 def test_it_waits_for_a_debugger_and_the_run_is_the_same(library: Path, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("server: {cards: {a: {gpus: 4}}}\nuntil: 9000\n")
     with started(

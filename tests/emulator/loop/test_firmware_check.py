@@ -248,6 +248,7 @@ def broken(made: type[Wrong], *names: str) -> list[str]:
     return [each.rule for each in found if each.judged is FirmwareVerdict.BROKEN]
 
 
+@pytest.mark.rest
 def test_ours_keeps_every_promise() -> None:
     ours = firmware_named("ringhil.firmware.boot:our_program")
     found = list(checked(ours, [*PROMISES], cells_library()))
@@ -255,10 +256,12 @@ def test_ours_keeps_every_promise() -> None:
     assert [(each.rule, each.failures) for each in found if each.judged is not FirmwareVerdict.KEPT] == []
 
 
+@pytest.mark.rest
 def test_being_wrapped_changes_nothing() -> None:
     assert broken(Wrong, *PROMISES) == []
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("made", NAMED, ids=lambda made: made.__name__)
 def test_what_is_wrong_in_one_way_breaks_a_promise_that_is_about_it(made: type[Wrong]) -> None:
     assert broken(made, NAMED[made]) == [NAMED[made]]
@@ -326,6 +329,7 @@ def test_firmware_that_does_nothing_keeps_nothing() -> None:
     assert FirmwareVerdict.KEPT not in judged(Silent, QUICK, {*FirmwareRole}).values()
 
 
+@pytest.mark.rest
 def test_firmware_of_one_role_is_judged_in_that_role_only() -> None:
     kept = set[str]()
     for role in FirmwareRole:
@@ -372,6 +376,7 @@ class AnyFirmware:
         return [sent, Write(register, dice.randrange(256))] if dice.random() < 0.7 else []
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_firmware_does_alone_is_judged(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AnyFirmware, "seed", seed)

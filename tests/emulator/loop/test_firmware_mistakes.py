@@ -28,6 +28,7 @@ def found(library: Path, rules: Sequence[str] = ALONE) -> list[FirmwareFinding]:
     return [each for each in findings if each.judged is FirmwareVerdict.BROKEN]
 
 
+@pytest.mark.rest
 def test_without_a_mistake_nothing_is_found(compiled: Compiled) -> None:
     assert found(compiled.right()) == []
 
@@ -38,6 +39,7 @@ def test_each_is_found_by_its_rules_and_no_other(name: str, compiled: Compiled) 
     assert tuple(each.rule for each in found(compiled.wrong(name, MISTAKES[name]))) == MISTAKES[name].rules
 
 
+@pytest.mark.rest(but_one_in=9)
 @pytest.mark.parametrize("name", sampled(MISTAKES, "bugs", 3))
 def test_each_is_found_by_its_rules(name: str, compiled: Compiled) -> None:
     broken = found(compiled.wrong(name, MISTAKES[name]), MISTAKES[name].rules)

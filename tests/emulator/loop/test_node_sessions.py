@@ -74,6 +74,7 @@ def check(path: Path, seed: int) -> tuple[bool, bool]:
     return was_lost, differed
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow(part="outside")) for seed in (2, 3))]
 )
@@ -111,6 +112,7 @@ def whole(path: Path, seed: int) -> tuple[bool, bool]:
     return was_lost, differed
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("seed", range(4))
 def test_a_recorded_run_replays_and_is_stepped_without_its_hardware(tmp_path: Path, seed: int) -> None:
     whole(tmp_path / "r", seed)
@@ -122,6 +124,7 @@ def test_a_hundred_recorded_runs_do(tmp_path: Path) -> None:
     assert min(found[lost, differed] for lost in (True, False) for differed in (True, False)) >= 8
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     ("units", "lost"),
     [(0, "a.0=lost@2000"), (1, "a.2=lost@2000"), (30, "a.0=lost@4000"), (300, "a.0=lost@12000"), (30, "a.3=lost@5")],

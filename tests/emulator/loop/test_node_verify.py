@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from tests.command import refusal, ringhil
 from tests.emulator.engine.test_outside import Liar
 from tests.emulator.loop.bridge_line import BridgeLine
@@ -27,6 +28,7 @@ def verified(folder: Path, *options: str) -> tuple[int, list[dict[str, object]],
     return done.returncode, [{**each, "seconds": 0} for each in results], done.stderr
 
 
+@pytest.mark.rest
 def test_verify_plays_one_variant_after_the_other_with_it(tmp_path: Path) -> None:
     """Those that fail leave the same waves, too. Who plays is a forked process, which has the line of its parent."""
     code, here, said = verified(tmp_path, "--waves", "--out", "here")

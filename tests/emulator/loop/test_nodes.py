@@ -69,6 +69,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     "options", [*OPTIONS, pytest.param(("--uart",), marks=pytest.mark.slow(part="outside"))], ids=" ".join
 )
@@ -117,6 +118,7 @@ def test_a_line_that_doubles_everything_changes_nothing(server: str) -> None:
         assert outcome(server, "--node", f"a.2={line.path}") == outcome(server)
 
 
+@pytest.mark.rest
 def test_a_board_that_falls_silent_is_asked_eight_times(server: str) -> None:
     heard, asked = Unwrapper(), list[bytes]()
 
@@ -141,6 +143,7 @@ def lost_and_again(server: str, folder: Path, gpu: str, requests: int) -> None:
     assert one.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("requests", [9, 45, 46, 47, 48, 900])
 def test_a_run_that_lost_its_board_is_played_again_without_it(server: str, tmp_path: Path, requests: int) -> None:
     """Of the entry GPU registers are read, too: it may be lost in the middle of what is done in a cycle."""
@@ -202,12 +205,14 @@ OTHERS = {
 }
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("why", OTHERS)
 def test_what_is_no_bridge_of_ours_is_refused(server: str, why: str) -> None:
     with BridgeLine(requests=0, instead=lambda data: OTHERS[why] if b"\1" in data else b"") as line:
         assert refusal("run", server, "--node", f"a.2={line.path}") == f"ringhil: --node a.2={line.path}: {why}"
 
 
+@pytest.mark.rest
 def test_a_management_port_is_no_bridge(server: str, tmp_path: Path) -> None:
     with Served(tmp_path, "server: {cards: {a: {gpus: 2}}}\n") as served:
         (port,) = served.ports["a"]
@@ -231,12 +236,14 @@ REFUSED = {
 }
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("given", REFUSED, ids=" ".join)
 def test_what_is_written_wrongly_is_refused(server: str, given: tuple[str, ...]) -> None:
     options = [word for each in given for word in ("--node", each)]
     assert refusal("run", server, *options) == f"ringhil: {REFUSED[given]}"
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("command", ["run", "serve", "verify"])
 def test_what_does_not_fit_together_is_refused_and_leaves_nothing(server: str, tmp_path: Path, command: str) -> None:
     out = ("--junit", "out") if command == "verify" else ("--record", "out.jsonl")

@@ -147,7 +147,7 @@ def test_only_boards_are_timed() -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(library.made_by_make(tmp_path_factory.mktemp("board"), "board") / "ringhil_board")
+    return library.board(tmp_path_factory)
 
 
 @pytest.fixture
@@ -162,6 +162,7 @@ def slow(program: str) -> Iterator[str]:
         yield name
 
 
+@pytest.mark.rest
 def test_run_says_which_boards_were_late(slow: str, tmp_path: Path) -> None:
     """By some milliseconds, where 32 us are allowed: whatever else this machine does, every answer is."""
     (tmp_path / "s.yaml").write_text(SERVER)
@@ -181,6 +182,7 @@ def test_run_says_which_boards_were_late(slow: str, tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.rest
 def test_run_takes_as_long_as_its_clock_says(program: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SERVER.replace("3000", "2100"))  # a keepalive is sent before that
     with process(program) as port:

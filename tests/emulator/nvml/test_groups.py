@@ -69,6 +69,7 @@ def shell(both: Monitored, groups: Path, script: str, name: str | None = None) -
     return done.stdout.splitlines()
 
 
+@pytest.mark.rest
 def test_a_process_in_a_group_is_told_what_the_group_is_given(both: Monitored, groups: Path) -> None:
     """S2's example: 22 GB, of which it was given 6; and its children are told the same, in whatever environment."""
     lines = shell(

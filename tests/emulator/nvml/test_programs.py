@@ -162,6 +162,7 @@ print(json.dumps(found))
     assert monitored.python(code) == ["Not Supported"] * 6 + wrong + ["Uninitialized"]
 
 
+@pytest.mark.rest
 @needs("gpustat")
 def test_gpustat_shows_them(monitored: Monitored) -> None:
     document = json.loads(monitored.run(sys.executable, "-m", "gpustat", "--json").stdout)

@@ -43,6 +43,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "r"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("clock", [0, 1_000_000])
 def test_also_without_a_clock_and_by_the_default_period(tmp_path: Path, clock: int) -> None:
     """0: the ring runs as fast as it can."""
@@ -103,6 +104,7 @@ def test_without_its_samples_it_would_differ(recorded: Path, tmp_path: Path) -> 
     assert replayed(path).difference is not None
 
 
+@pytest.mark.rest
 def test_it_is_stepped_and_branched_with_them(recorded: Path, tmp_path: Path) -> None:
     with DebugSession(recorded, cells_library()) as session:
         last = session.recording.last_cycle

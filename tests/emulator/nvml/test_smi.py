@@ -32,6 +32,7 @@ print(json.dumps([[n.nvmlDeviceGetName(gpu), n.nvmlDeviceGetUUID(gpu)] for gpu i
     assert lines(monitored, "-L") == [f"GPU {i}: {name} (UUID: {uuid})" for i, (name, uuid) in enumerate(told)]
 
 
+@pytest.mark.rest
 def test_values_are_the_same_in_csv_xml_and_the_table(monitored: Monitored) -> None:
     fields = "index,gpu_serial,memory.total,memory.used,power.limit,fan.speed,pci.bus_id"
     header, *rows = csv.reader(lines(monitored, f"--query-gpu={fields} --format=csv"), skipinitialspace=True)
@@ -105,6 +106,7 @@ def test_who_is_not_there_and_nobody_who_listens(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("words", ["nvidia-smi -L >/dev/full", "nvidia-smi -L -i $(printf '\\377')"])
 def test_whatever_else_goes_wrong_is_told_in_one_line(monitored: Monitored, words: str) -> None:
     done = monitored.run("sh", "-c", words)

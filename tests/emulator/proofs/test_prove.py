@@ -118,6 +118,7 @@ def test_out_of_time_is_not_judged(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.rest
 @needs_tools
 @pytest.mark.parametrize(
     ("number", "code"),
@@ -139,6 +140,7 @@ def test_an_interrupted_proof_judges_nothing(number: signal.Signals, code: int, 
 # ---------------------------------------------------------------------------------------------------------- refused
 
 
+@pytest.mark.rest
 @needs_tools
 def test_a_combinational_loop_is_said_with_its_place(tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(OURS, tmp_path / "rtl"))
@@ -151,6 +153,7 @@ def test_a_combinational_loop_is_said_with_its_place(tmp_path: Path) -> None:
     assert re.search(rf"combinational loop: {re.escape(str(guardian))}:\d+:\d+: pass_o -> mute_o", done.stderr)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -182,6 +185,7 @@ def test_a_missing_tool_is_told_with_what_to_install(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.rest
 @needs_tools
 def test_what_yosys_refuses_is_told_with_its_place(tmp_path: Path) -> None:
     """Verilator takes a queue, Yosys doesn't."""
@@ -205,6 +209,7 @@ def test_wrong_ports_are_refused(tmp_path: Path) -> None:
         prove(rtl, "broken", ProveSettings(("rest",), out=tmp_path / "out"))
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @needs_tools
 @pytest.mark.parametrize("names", [["rest"], ["ttl", "rest"]])
 def test_of_a_node_that_never_says_that_it_rests_no_rest_is_proved(names: list[str], tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
 # --------------------------------------------------------------------------------------------------- emulated cards
 
 
+@pytest.mark.rest
 def test_the_example_passes_on_the_card_that_is_always_there(pytester: pytest.Pytester) -> None:
     ran = Ran(pytester, EXAMPLE)
     assert (ran.code, ran.outcomes) == (0, {"passed": 2})
@@ -114,6 +115,7 @@ def _eight(pytester: pytest.Pytester) -> Path:
     return pytester.path / "eight.yaml"
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(("named", "workers"), sampled([(False, 0), (True, 0), (False, 2), (True, 2)], "benches", 4))
 def test_each_test_has_a_card_of_its_own_the_same_every_time(
     pytester: pytest.Pytester, named: bool, workers: int
@@ -129,6 +131,7 @@ def test_each_test_has_a_card_of_its_own_the_same_every_time(
 # --------------------------------------------------------------------------------------------------- other cards
 
 
+@pytest.mark.rest
 def test_the_example_passes_on_a_served_card(pytester: pytest.Pytester, url: str) -> None:
     ran = Ran(pytester, EXAMPLE, f"--card={url}", PATIENT)
     assert (ran.code, ran.outcomes) == (0, {"passed": 2})
@@ -246,6 +249,7 @@ def test_a_run_is_recorded_and_replayed_without_the_card(pytester: pytest.Pytest
 # --------------------------------------------------------------------------------------------------- refusals
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("options", "setting", "said"),
     sampled(
@@ -323,6 +327,7 @@ def test_an_unknown_capability_is_one_line(pytester: pytest.Pytester, words: str
     assert Ran(pytester, text, workers=workers).refusal == f"test_it.py::test_it: card_can: {said}"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("options", "said"),
     sampled(

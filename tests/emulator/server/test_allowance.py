@@ -21,6 +21,7 @@ def babbling(period: int, gpu: str) -> Scenario:
     return loads(SERVER + settings + f"timeline: [{{at: 20000, fault: babble, gpu: {gpu}}}]\nuntil: 60000\n")
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("gpu", "period"), sampled([(gpu, period) for gpu in ("a.7", "a.1", "b.2") for period in (256, 512)], "singles", 5)
 )

@@ -47,6 +47,7 @@ def test_messages_that_waited_for_keepalives_make_no_link_slow(library: Library)
 UNJUDGED = {"switch_stuck_through", "link_bit_errors"}
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_fault_at_random_cycles(library: Library, kind: str) -> None:
     judged = play(library, (kind,), range(SINGLE_SAMPLE))
@@ -71,11 +72,13 @@ FAILED_ONCE = [
 ]
 
 
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize(("kinds", "seed"), FAILED_ONCE)
 def test_what_has_failed_once(library: Library, kinds: tuple[str, ...], seed: int) -> None:
     play(library, kinds, range(seed, seed + 1))
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("eighth", sampled(range(8), "pairs", 4))
 def test_a_sample_of_pairs(library: Library, eighth: int) -> None:
     chosen = PAIRS[::SAMPLE]

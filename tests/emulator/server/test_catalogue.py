@@ -89,6 +89,7 @@ def test_every_fault_has_its_row() -> None:
     assert set(ROWS) == set(FAULTS)
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("kind", FAULTS)
 def test_every_fault_gets_into_the_hardware(library: Library, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By one of the engine's ways to set a fault; a kind that the injector doesn't know would do nothing."""
@@ -101,12 +102,14 @@ def test_every_fault_gets_into_the_hardware(library: Library, kind: str, monkeyp
     assert done
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("kind", ROWS)
 def test_what_must_be_seen(library: Library, kind: str) -> None:
     events, expect = ROWS[kind]
     play(library, *events, expect=expect)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("kind", LIARS)
 def test_a_liar_is_named_and_shares_stay(library: Library, kind: str) -> None:
     honest = play(library, "at: 40000, fault: slow, gpu: b.5", work=WORK.replace("150", "400"))
@@ -116,6 +119,7 @@ def test_a_liar_is_named_and_shares_stay(library: Library, kind: str) -> None:
     assert [card.share for card in outcome.cards.values()] == [card.share for card in honest.cards.values()]
 
 
+@pytest.mark.rest
 def test_a_slow_gpu_is_degraded_and_gets_less(library: Library) -> None:
     outcome = play(library, "at: 3000, fault: slow, gpu: a.3", work="workload: {units: 900, size: 1000}\n")
     assert outcome.cards["a"].degraded == ("a.3",)
@@ -124,6 +128,7 @@ def test_a_slow_gpu_is_degraded_and_gets_less(library: Library) -> None:
     assert outcome.cards["a"].completed < plain.cards["a"].completed
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize("link", range(8))
 def test_a_slow_link_is_named(library: Library, link: int) -> None:
     name = f"a.{link}-a.{(link + 1) % 8}"
@@ -190,6 +195,7 @@ def test_all_boundary_links_cut_only_the_way_across_is_gone(library: Library) ->
     assert [card.count for card in outcome.cards.values()] == [8, 6]
 
 
+@pytest.mark.rest
 def test_several_things_one_after_the_other(library: Library) -> None:
     """A GPU dies and returns, a link is cut, and fewer keepalives are lost than it takes to move a role."""
     outcome = play(
@@ -212,6 +218,7 @@ def test_several_things_one_after_the_other(library: Library) -> None:
     assert (document["a"]["entry"], document["a"]["epoch"]) == ("a.0", 1)
 
 
+@pytest.mark.rest
 def test_the_report_tells_when_the_hardware_switched_over(library: Library) -> None:
     """Detection, switch-over and recount: at once for a GPU that says so, after the watchdog for one that doesn't."""
     watchdog, restore, link_restore, handful = 64, 64, 136, 8
@@ -245,6 +252,7 @@ def test_the_report_tells_when_the_hardware_switched_over(library: Library) -> N
 MULTIPLIER = 3
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("gpu", ["a.0", "b.0"])
 def test_one_lost_keepalive_less_than_the_multiplier_changes_nothing(library: Library, gpu: str) -> None:
     for at in range(20_000, 21_200, 150):
@@ -253,6 +261,7 @@ def test_one_lost_keepalive_less_than_the_multiplier_changes_nothing(library: Li
         assert outcome.links[0].elections == 1
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @pytest.mark.parametrize("card", ["a", "b"])
 def test_as_many_as_the_multiplier_make_one_take_over(library: Library, card: str) -> None:
     for at in range(20_000, 21_200, 150):
@@ -261,6 +270,7 @@ def test_as_many_as_the_multiplier_make_one_take_over(library: Library, card: st
         assert (found.entry, found.epoch, found.elections) == (f"{card}.1", 2, 2)
 
 
+@pytest.mark.rest
 def test_the_same_between_cards(library: Library) -> None:
     for count, elections in ((MULTIPLIER - 1, 1), (MULTIPLIER, 2)):
         for at in range(20_000, 21_200, 150):
@@ -297,6 +307,7 @@ def test_a_delay_from_power_up_on_next_to_the_entry_gpu_cannot_be_told(at: int, 
     assert [not r.superseded for r in outcome.recoveries] == [judged]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("fault", ["dead", "hang", "flap"])
 def test_nor_can_one_that_begins_when_the_entry_gpu_has_just_booted(fault: str) -> None:
     """It knows of no earlier round."""

@@ -157,6 +157,7 @@ def mixed(gpus: tuple[int, ...], first: int) -> Failure:
     return {gpu: ("dead", "hang")[(n + first) % 2] for n, gpu in enumerate(gpus)}
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("size", range(2, 11))
 def test_every_set_of_failed_gpus_leaves_an_exact_count(library: Library, size: int) -> None:
     ring = Ring(library, size)
@@ -175,6 +176,7 @@ def test_also_when_all_fail_in_the_same_way(library: Library, size: int, kind: s
         check(ring, dict.fromkeys(gpus, kind))
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("size", "sets"), [(16, 200), (64, 60), (256, 16), pytest.param(1024, 4, marks=pytest.mark.slow(part="engine"))]
 )

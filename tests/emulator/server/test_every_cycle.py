@@ -191,6 +191,7 @@ PLACES = [(kind, gpu) for kind in (*SILENT, *LIARS) for gpu in range(1, SIZE)]
 PLACES += [("link_cut", link) for link in range(SIZE)]
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize("action", ["fault", "clear"])
 @pytest.mark.parametrize(("kind", "place"), PLACES, ids=[f"{k}-{p}" for k, p in PLACES])
 @pytest.mark.parametrize("step", [EVERY, pytest.param(1, marks=pytest.mark.slow(part="cycles"))])

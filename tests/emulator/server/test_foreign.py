@@ -81,6 +81,7 @@ def choice(where: str, maker: Callable[[Boot], object]) -> FirmwareChoice:
     return FirmwareChoice((where,), {where: Chosen("mine", maker, "")})  # type: ignore[arg-type]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "example",
     [
@@ -112,6 +113,7 @@ def test_a_gpu_has_one_firmware_and_nothing_is_loaded_where_it_has_two() -> None
         assert str(caught.value) == f"--firmware {where}={OURS}: {named} has nowhere:None already; allowed is one"
 
 
+@pytest.mark.rest
 def test_a_gpu_that_is_named_by_itself_is_none_of_all(recorded: type[Recorded]) -> None:
     """Wherever it stands."""
     found = [firmware_of(given).chosen for given in ([f"*={OURS}", "a.1=json:loads"], ["a.1=json:loads", f"*={OURS}"])]
@@ -365,6 +367,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -442,6 +445,7 @@ class Touchy:
 """
 
 
+@pytest.mark.rest
 def test_explore_plays_with_it_and_leaves_what_plays_it_again(here: Path) -> None:
     (here / "touchy.py").write_text(ALL_BUT_DAMAGE)
     firmware = ("--firmware", "a.0=touchy:Touchy")
@@ -466,6 +470,7 @@ def test_explore_plays_with_it_and_leaves_what_plays_it_again(here: Path) -> Non
     assert json.loads(ringhil(*options, "--json", cwd=here).stdout)["run"]["played"] == cases
 
 
+@pytest.mark.rest
 def test_one_that_never_answers_costs_verify_one_scenario(here: Path) -> None:
     loop = "from mine import Silent\nclass Loop(Silent):\n    def start(self, now):\n        while True: pass\n"
     (here / "loop.py").write_text(loop)

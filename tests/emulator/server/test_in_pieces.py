@@ -53,6 +53,7 @@ def in_pieces(scenario: Scenario, kept: int, stops: list[int], library: Library)
         server.engine.close()
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("seed", sampled(range(24), "work", 3))
 def test_events_added_on_the_way_make_the_same_run(seed: int, library: Library) -> None:
     rng = random.Random(seed)
@@ -66,6 +67,7 @@ def test_events_added_on_the_way_make_the_same_run(seed: int, library: Library) 
     assert in_pieces(scenario, kept, sorted(stops), library) == whole(scenario, library)
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("before", [0, 1, 4, 100])
 def test_an_event_comes_before_what_else_falls_on_its_cycle(before: int, library: Library) -> None:
     """The entry GPU dies in the very cycle in which its firmware would have read the message that completes a count,
@@ -110,6 +112,7 @@ def test_every_phase_of_a_round_can_be_stopped_in(library: Library) -> None:
         assert in_pieces(scenario, len(scenario.timeline), [0, *stops], library) == reference
 
 
+@pytest.mark.rest
 def test_the_run_goes_on_for_events_that_were_added_after_its_end(library: Library) -> None:
     """The horizon moves with them, although all work was done and the file would have ended long before."""
     scenario = loads(campaign.case(["dead"], 5).text)

@@ -11,6 +11,7 @@ from ringhil.emulator.scenario import loads
 GPUS, UNITS = 64, 10_000
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "cards",
     [

@@ -69,6 +69,7 @@ def trouble(seed: int) -> Trouble:
 HUNDREDS = [0, *(pytest.param(n, marks=pytest.mark.slow(part="work")) for n in range(1, 50))]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("hundred", HUNDREDS)
 def test_no_wrong_count_whatever_comes_together(library: Library, hundred: int) -> None:
     for seed in range(100 * hundred, 100 * hundred + 100):
@@ -91,6 +92,7 @@ def test_no_wrong_count_whatever_comes_together(library: Library, hundred: int) 
 LARGE = "server: {cards: {a: {gpus: 80}}, settings: {census_period: 2000}}\ntimeline:\n"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("second", ["{at: 9001, clear: dead, gpu: a.3}", "{at: 9001, fault: double_count, gpu: a.20}"])
 def test_on_large_rings_what_leaves_the_count_unchanged_is_seen(library: Library, second: str) -> None:
     first = "{at: 9000, fault: dead, gpu: a.9}"

@@ -182,6 +182,7 @@ def expected() -> list[int]:
 SEEDS = sampled(range(200), "work", 9)
 
 
+@pytest.mark.rest(but_one_in=12)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_unit_is_done_exactly_once(library: Library, expected: list[int], seed: int) -> None:
     outcome, ledger = run(library, seed, expected)
@@ -196,6 +197,7 @@ def test_every_unit_is_done_exactly_once(library: Library, expected: list[int], 
     assert outcome.failures == ()
 
 
+@pytest.mark.rest
 def test_some_leases_end_and_results_come_too_late(library: Library, expected: list[int]) -> None:
     """A ledger that never saw a lease end would prove nothing about fencing."""
     ledgers = [run(library, seed, expected)[1] for seed in range(0, 40, 8)]
@@ -203,6 +205,7 @@ def test_some_leases_end_and_results_come_too_late(library: Library, expected: l
     assert any(ledger.leases["b"].cell == CARDS["a"] + 1 for ledger in ledgers)
 
 
+@pytest.mark.rest
 def test_the_runs_are_in_the_midst_of_work(library: Library, expected: list[int]) -> None:
     """Deaths that nothing had to be repeated for would prove little."""
     resent = [run(library, seed, expected)[0].work["resent"] for seed in range(8)]

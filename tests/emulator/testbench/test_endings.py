@@ -44,6 +44,7 @@ def written(folder: Path, helper: str) -> None:
     (folder / "bench_it.py").write_text(NODE.format(helper=helper))
 
 
+@pytest.mark.rest(but_one_in=5, start=2)
 @pytest.mark.parametrize("source", NOT_IMPORTED)
 def test_a_bench_that_cannot_be_imported_says_where(source: str | None, tmp_path: Path) -> None:
     """In a simulation and where its tests are listed, the same."""
@@ -57,6 +58,7 @@ def test_a_bench_that_cannot_be_imported_says_where(source: str | None, tmp_path
     assert str(alone.value) == f"bench_it: {told.value}"
 
 
+@pytest.mark.rest
 def test_a_failure_names_line_and_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The innermost line of the bench, not of the kit. A folder may be relative."""
     monkeypatch.chdir(tmp_path)

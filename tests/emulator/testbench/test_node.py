@@ -27,16 +27,19 @@ def needs(simulator: str) -> None:
         pytest.skip("Icarus Verilog isn't installed: apt-get install iverilog")
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_kit(simulator: str, ringhil_bench: Callable[..., None]) -> None:
     needs(simulator)
     ringhil_bench("bench_node", "node_bench", SOURCES, simulator=simulator)
 
 
+@pytest.mark.rest
 def test_wrong_arguments_of_a_node_are_told(ringhil_bench: Callable[..., None]) -> None:
     ringhil_bench("bench_arguments", "node_bench", SOURCES)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_seed_is_replayed(simulator: Simulator, tmp_path: Path) -> None:
     needs(simulator)
@@ -85,6 +88,7 @@ AROUND = {
 }
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_what_is_set_around_a_bench_changes_nothing(
     simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +121,7 @@ def test_a_python_that_no_simulation_can_load_is_told(python: str | None, says: 
     assert len(str(told.value).splitlines()) == 1
 
 
+@pytest.mark.rest(but_one_in=3, start=2)
 @pytest.mark.parametrize("level", ["", "INFO", "DEBUG"])
 def test_the_kit_says_what_it_sends_and_takes_when_asked(level: str, tmp_path: Path) -> None:
     bench = build_bench("verilator", "node_bench", SOURCES)

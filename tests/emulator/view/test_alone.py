@@ -83,6 +83,7 @@ def page(recorded: Path) -> str:
         return in_one(PAGE, embedded(session))
 
 
+@pytest.mark.rest
 def test_it_needs_no_other_file_and_runs_no_other_script(page: str) -> None:
     parsed = Parsed(page)
     assert [tag for tag, _ in parsed.elements] == ["html", "head", "meta", "title", "style", "script", "script", "body"]
@@ -94,6 +95,7 @@ def test_it_needs_no_other_file_and_runs_no_other_script(page: str) -> None:
     assert "unsafe" not in policy
 
 
+@pytest.mark.rest
 def test_it_has_what_a_server_says(page: str, asked: Asked) -> None:
     found = told(page)
     assert found["about"] == asked.get("about")
@@ -110,6 +112,7 @@ def test_it_has_what_a_server_says(page: str, asked: Asked) -> None:
     assert passes == again
 
 
+@pytest.mark.rest
 def test_of_a_long_recording_it_keeps_what_is_around_faults(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for most in (40, 300):
         monkeypatch.setattr(alone, "MOST_ROWS", most)
@@ -154,6 +157,7 @@ def hostile(path: Path, model: Path) -> list[str]:
     return HOSTILE
 
 
+@pytest.mark.rest
 def test_nothing_in_a_recording_becomes_markup(recorded: Path, tmp_path: Path, page: str) -> None:
     hostile(tmp_path / "h", recorded)
     with DebugSession(tmp_path / "h", cells_library()) as session:

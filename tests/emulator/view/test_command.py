@@ -75,6 +75,7 @@ def test_without_the_page_nothing_is_played(
     assert [*tmp_path.iterdir()] == [tmp_path / "built"]
 
 
+@pytest.mark.rest
 def test_a_page_that_stands_alone_is_one_file(recorded: Path, tmp_path: Path) -> None:
     done = ringhil("view", recorded, "--html", tmp_path / "p.html", "--json")
     assert (done.returncode, json.loads(done.stdout)) == (0, {"html": str(tmp_path / "p.html")})
@@ -131,6 +132,7 @@ def test_from_other_machines_it_wants_the_token(recorded: Path) -> None:
         assert fetched(there, f"/?{urlsplit(url).query}")[0] == 303
 
 
+@pytest.mark.rest
 def test_what_is_wrong_is_one_line(recorded: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     cut.write_bytes(recorded.read_bytes()[:4000])

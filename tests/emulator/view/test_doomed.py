@@ -33,6 +33,7 @@ def test_stop_ends_the_playing(asked: Asked) -> None:
     assert (answer["done"], answer["found"]) == (done, None)
 
 
+@pytest.mark.rest
 def test_it_can_be_broken_off_and_asked_again(asked: Asked, doomed: ViewDoomed) -> None:
     assert asked.get("doomed") == {"playing": False, "done": 0, "total": 0, "refused": None, "found": None}
     assert asked.get("doomed", do="begin")["playing"]

@@ -41,6 +41,7 @@ def followed(asked: Asked) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("live", [SERVER], indirect=True)
 def test_a_run_is_followed_to_its_end(live: tuple[Asked, Growing], recorded: Path) -> None:
     asked, _ = live
@@ -56,6 +57,7 @@ def test_a_run_is_followed_to_its_end(live: tuple[Asked, Growing], recorded: Pat
     assert asked.get("picture", cycle=39000, exact=1)["cards"][0]["cpu"]["count"] == 4
 
 
+@pytest.mark.rest
 def test_a_recording_that_another_program_writes_is_followed(tmp_path: Path) -> None:
     path, run = tmp_path / "r", Run(loads(SERVER), cells_library())
     with RunRecorder(path, run) as recorder:

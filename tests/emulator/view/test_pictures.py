@@ -54,6 +54,7 @@ def by(name: str, found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {each[name]: each for each in found}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("name", "moments"),
     [
@@ -131,6 +132,7 @@ def test_until_then_nothing_changes(asked: Any, session: DebugSession) -> None:
     assert len({str(picture) for picture in pictures}) > 10
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("apart", [1, 64])
 def test_a_picture_is_the_same_however_many_are_kept(
     recorded: Path, monkeypatch: pytest.MonkeyPatch, apart: int

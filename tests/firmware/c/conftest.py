@@ -11,7 +11,7 @@ from .boards import process
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A board as a process."""
-    return str(library.made_by_make(tmp_path_factory.mktemp("board"), "board") / "ringhil_board")
+    return library.board(tmp_path_factory)
 
 
 @pytest.fixture

@@ -5,13 +5,26 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+from tests.once import built_once
 from tests.protocol.c.library import COMPILER, INCLUDE, SOURCES, compile_c
 
 from ringhil.emulator.loop.library import firmware_in
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import Maker
 
-__all__ = ["at", "built", "compile_c", "everywhere", "made_by_make", "maker", "processes_of", "troubled"]
+__all__ = [
+    "at",
+    "board",
+    "built",
+    "compile_c",
+    "everywhere",
+    "made_by_make",
+    "maker",
+    "processes_of",
+    "shared",
+    "troubled",
+]
 FOLDER = Path(__file__).resolve().parents[3] / "firmware" / "c"
 STRICT = "-Werror -O2"
 
@@ -25,8 +38,18 @@ def made_by_make(folder: Path, *what: str) -> Path:
 
 
 def built(folder: Path) -> Path:
-    """The library."""
+    """The library, to be changed."""
     return made_by_make(folder) / "libringhil_gpu.so"
+
+
+def shared(factory: pytest.TempPathFactory) -> Path:
+    """The library, the same for all that ask."""
+    return built_once(factory, "firmware_in_c", made_by_make) / "libringhil_gpu.so"
+
+
+def board(factory: pytest.TempPathFactory) -> str:
+    """The program that is a board, the same for all that ask."""
+    return str(built_once(factory, "board_in_c", lambda folder: made_by_make(folder, "board")) / "ringhil_board")
 
 
 def troubled(folder: Path) -> Path:
@@ -42,8 +65,8 @@ def troubled(folder: Path) -> Path:
     return folder / "libtrouble.so"
 
 
-def maker(folder: Path) -> Maker:
-    return firmware_in(built(folder))
+def maker(factory: pytest.TempPathFactory) -> Maker:
+    return firmware_in(shared(factory))
 
 
 def everywhere(made: Maker) -> FirmwareChoice:

@@ -98,7 +98,7 @@ until: 60000
 def talks(tmp_path_factory: pytest.TempPathFactory) -> list[Talk]:
     """Of each GPU, from each of its boots on: censuses, elections, leases between cards, faults."""
     found, made = list[Talk](), loop._exchange
-    maker = loop.firmware_in(library.built(tmp_path_factory.mktemp("c")), here=True)
+    maker = loop.firmware_in(library.shared(tmp_path_factory), here=True)
 
     def recorded(answer: object, size: int) -> Exchange:
         exchange, talk = made(answer, size), Talk()
@@ -146,12 +146,14 @@ def fuzz(program: Path, talks: list[Talk], requests: int, seed: int) -> dict[Loo
     return seen
 
 
+@pytest.mark.rest
 def test_whatever_it_is_asked_it_answers_and_boots_as_ever(program: Path, talks: list[Talk]) -> None:
     seen = fuzz(program, talks, 40_000, 1)
     answers = {LoopType.DONE, LoopType.DECLINED, LoopType.ATTACH_REPLY}
     assert {kind for kind, times in seen.items() if times} == {*ACTIONS, *answers}
 
 
+@pytest.mark.rest
 def test_whoever_it_is_told_to_be_it_answers(program: Path, talks: list[Talk]) -> None:
     """And what follows is of somebody else: of a GPU that counts, and of one that leads to another card."""
     asked = Asked(random.Random(1))

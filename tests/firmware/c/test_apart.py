@@ -82,6 +82,7 @@ def recorded(path: Path, given: str) -> tuple[list[FirmwareLost], str]:
     return lost, outcome.verdict
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("at", [2, 4, 25])
 @pytest.mark.parametrize("how", WAYS)
 def test_an_end_is_an_event_of_a_run_that_goes_on(
@@ -165,6 +166,7 @@ def test_one_that_is_killed_from_outside_is_no_verdict_on_it(library: Path) -> N
         run.run_to(20_000)
 
 
+@pytest.mark.rest
 def test_a_process_that_was_stopped_has_not_used_its_time_up(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all that it has started, as by Ctrl-Z."""
 
@@ -234,6 +236,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.rest(but_one_in=14)
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda ends: ends.name)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_whose_firmware_loops_ends_when_it_is_told_to(
@@ -280,6 +283,7 @@ def test_how_it_runs_is_one_of_three(library: Path, how: str) -> None:
         firmware_of([f"a.0={library},{how}"])
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("trouble", ["any 100", "read 2", "exit 4", "loop 6"])
 def test_a_check_goes_on_behind_a_promise_that_ends_it(library: Path, tmp_path: Path, trouble: str) -> None:
     env = {**os.environ, "TROUBLE": trouble}

@@ -57,6 +57,7 @@ def played(scenario: Scenario, firmware: FirmwareChoice) -> tuple[list[tuple[obj
     return frames, found
 
 
+@pytest.mark.rest
 def test_a_board_takes_part_through_a_fail_over_as_ours_would(port: str) -> None:
     scenario = loads(RING_OF_8)
     found = played(scenario, firmware_of([f"a.1={port}"]))
@@ -76,6 +77,7 @@ def test_ten_recordings_in_lock_step_are_one(port: str, tmp_path: Path) -> None:
     assert played(loads(text), firmware_of([f"a.1={port}"])) == played(loads(text), OURS)
 
 
+@pytest.mark.rest
 def test_a_microcontroller_takes_part_as_ours_would(tmp_path: Path) -> None:
     """The image for a Cortex-M3, on the board that QEMU emulates."""
     if find_spec("ziglang") is None:
@@ -136,6 +138,7 @@ def test_a_line_that_doubles_everything_changes_nothing(port: str) -> None:
 GOES_ON = RING_OF_8.replace("timeline: [{at: 20000, fault: dead, gpu: a.0}]\n", "").replace("a.1", "a.0")
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("pieces", [12, 31, 60, 150])
 def test_a_board_that_falls_silent_is_a_gpu_that_hangs(
     port: str, pieces: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -170,6 +173,7 @@ def test_a_board_that_is_pulled_out_is_a_gpu_that_hangs(
 # ------------------------------------------------------------------------------------------------ the command line
 
 
+@pytest.mark.rest
 def test_what_answers_nothing_or_is_not_there_is_one_line(port: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(RING_OF_8)
     ours, theirs = pty.openpty()
@@ -228,6 +232,7 @@ def answering(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.rest
 def test_one_of_another_make_runs_in_three_ways_alike(answering: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "firmware"))
     scenario = loads("server: {cards: {a: {gpus: 6, host_links: [0, 1, 2]}}}\nuntil: 30000\n")
@@ -310,6 +315,7 @@ def test_a_board_that_would_be_asked_otherwise_is_told(port: str, tmp_path: Path
             assert said == f"ringhil: {path}: is damaged: outside {why}"
 
 
+@pytest.mark.rest
 def test_on_the_command_line_too(port: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(RING_OF_8)
     board = ("--firmware", f"a.1={port}")

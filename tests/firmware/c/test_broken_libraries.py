@@ -31,6 +31,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("says", CODE)
 def test_what_crashes(here: Path, says: str) -> None:
     (here / "mine.c").write_text(CODE[says])
@@ -42,6 +43,7 @@ def test_what_crashes(here: Path, says: str) -> None:
     assert {path.name for path in here.iterdir()} == {"mine.c", "mine.so", "s.yaml"}
 
 
+@pytest.mark.rest
 def test_one_that_was_cut_off_anywhere(here: Path) -> None:
     """What is missing may be nothing that is needed."""
     whole = built(here / "built").read_bytes()
@@ -69,6 +71,7 @@ def endless(here: Path) -> Path:
     return here / "mine.so"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("how", [",limit=0.3", ",limit=0.5"])
 def test_what_is_never_done_is_given_up(here: Path, how: str) -> None:
     endless(here)
@@ -77,6 +80,7 @@ def test_what_is_never_done_is_given_up(here: Path, how: str) -> None:
     assert said.endswith(f": mine.so: takes more than {limit} s when rhf_answer is called; {WANTED}")
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
 def test_who_is_interrupted_meanwhile_leaves_no_process(here: Path, ends: signal.Signals) -> None:
     mine = endless(here)

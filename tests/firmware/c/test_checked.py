@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.command import ringhil
 
 from .boards import after, wire
@@ -9,6 +10,7 @@ from .boards import after, wire
 FEW = ("lease", "warden", "registers")
 
 
+@pytest.mark.rest
 def test_a_board_keeps_what_is_played_against_it_alone(port: str, tmp_path: Path) -> None:
     done = ringhil("firmware", "check", port, *FEW, cwd=tmp_path)
     lines = done.stdout.splitlines()

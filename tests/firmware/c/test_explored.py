@@ -33,7 +33,7 @@ CASES = 2 * 2 * 2 * 2 + 1
 @pytest.fixture(scope="module")
 def in_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The firmware of the board, in a library."""
-    return library.built(tmp_path_factory.mktemp("library"))
+    return library.shared(tmp_path_factory)
 
 
 def explored(folder: Path, firmware: str, *options: object, code: int = 0) -> dict[str, Any]:
@@ -57,6 +57,7 @@ def same_as_in_process(folder: Path, server: str, gpu: str, port: str, in_c: Pat
     return len(kept[0])
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("gpu", ["a.0", "a.1"])
 def test_cases_are_those_of_the_same_firmware_in_process(gpu: str, port: str, in_c: Path, tmp_path: Path) -> None:
     """Of the entry GPU and of another, which also boot within cases."""
@@ -79,6 +80,7 @@ def test_whole_campaigns_are(
     assert same_as_in_process(tmp_path, server, gpu, port, in_c, *options) >= 300
 
 
+@pytest.mark.rest
 def test_a_campaign_goes_on_with_such_a_board_at_another_port(program: str, port: str, tmp_path: Path) -> None:
     """It is known by what it says that it is."""
     (tmp_path / "s.yaml").write_text(RING)
@@ -90,6 +92,7 @@ def test_a_campaign_goes_on_with_such_a_board_at_another_port(program: str, port
     assert (run["played"], run["already_done"]) == (CASES - 3, 3)
 
 
+@pytest.mark.rest
 def test_what_fails_with_it_is_made_small_with_it(port: str, in_c: Path, tmp_path: Path) -> None:
     found = []
     for name, what in (("board", port), ("library", in_c)):
@@ -109,6 +112,7 @@ def test_what_fails_with_it_is_made_small_with_it(port: str, in_c: Path, tmp_pat
     assert any("--firmware a.1=IT" in text for text in found[0].values())
 
 
+@pytest.mark.rest
 def test_a_case_of_a_store_comes_with_a_command_that_plays_it_with_the_same_firmware(
     in_c: Path, tmp_path: Path
 ) -> None:
@@ -137,6 +141,7 @@ def test_of_a_board_the_command_leaves_its_port_open(port: str, tmp_path: Path) 
 # ---------------------------------------------------------------------------------------------------- what goes wrong
 
 
+@pytest.mark.rest
 def test_a_board_that_is_lost_ends_the_campaign_which_goes_on_with_it(port: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(RING)
     explored(tmp_path, f"a.1={port}", *FEW, "--store", "whole.sqlite")
@@ -164,6 +169,7 @@ def forgetful(cycle: int) -> Callable[[bytes], bytes]:
     return spoil
 
 
+@pytest.mark.rest
 def test_a_case_in_which_the_board_was_without_power_is_played_again(port: str, in_c: Path, tmp_path: Path) -> None:
     forgets = forgetful(2500)  # all faults have struck by then
     with wire(port, forgets) as name:
@@ -171,6 +177,7 @@ def test_a_case_in_which_the_board_was_without_power_is_played_again(port: str, 
     assert forgets(wrap(encode(StartRequest(1, 3000)))) == wrap(encode(StartRequest(1, 3000))), "it has forgotten"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("pieces", [30, 44])
 def test_one_that_is_lost_before_any_case_is_one_line(pieces: int, port: str, tmp_path: Path) -> None:
     """While the server settles, and in a process of its own, which looks for the round in which faults strike."""
@@ -190,6 +197,7 @@ def test_one_that_is_lost_while_a_failure_is_made_small_is_one_line(port: str, t
     assert len(rows(tmp_path / "s.sqlite")) == 1 + 2, "all cases had been played"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("command", ["explore", "verify"])
 def test_a_port_that_a_thread_reads_is_refused_where_processes_play(command: str, port: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(RING)

@@ -24,7 +24,7 @@ EXAMPLES = [ROOT / "examples" / f"{name}.yaml" for name in ("two-cards-faults", 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return library.maker(tmp_path_factory.mktemp("c"))
+    return library.maker(tmp_path_factory)
 
 
 def played(scenario: Scenario, firmware: FirmwareChoice) -> tuple[list[tuple[object, ...]], dict[str, object]]:
@@ -54,6 +54,7 @@ def same_as_ours(file: Path, numbers: list[int], made: Maker) -> None:
         assert played(scenario, some_of(scenario, made, number)) == ours, f"{file} [{variants[number].text}], mixed"
 
 
+@pytest.mark.rest(but_one_in=4, start=2)
 @pytest.mark.parametrize(
     "file",
     [
@@ -108,6 +109,7 @@ WRONG = {
 }
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("source", WRONG)
 def test_a_library_without_what_is_wanted_is_one_line(source: str, tmp_path: Path) -> None:
     (tmp_path / "wrong.c").write_text(source + "\n")
@@ -118,6 +120,7 @@ def test_a_library_without_what_is_wanted_is_one_line(source: str, tmp_path: Pat
     assert WRONG[source] in said
 
 
+@pytest.mark.rest
 def test_what_is_no_library_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("hello\n")
     (tmp_path / "page.so").write_text("hello\n" * 100)

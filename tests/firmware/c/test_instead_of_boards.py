@@ -27,6 +27,7 @@ def recorded(port: str, tmp_path: Path) -> Path:
     return tmp_path / "r.rec"
 
 
+@pytest.mark.rest
 def test_firmware_that_does_otherwise_than_the_board_did_differs(recorded: Path) -> None:
     done = ringhil("replay", "r.rec", "--firmware", "a.1=mine:slower", cwd=recorded.parent)
     assert (done.returncode, done.stderr) == (1, "")

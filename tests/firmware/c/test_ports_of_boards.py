@@ -30,12 +30,14 @@ def assert_it_takes_part(here: Path, url: str) -> None:
     assert (done.returncode, done.stdout[:10]) == (0, "identical:"), done.stderr
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("scheme", ["socket", "SOCKET"])
 def test_one_behind_a_tcp_port(port: str, here: Path, scheme: str) -> None:
     with by_network(port, "tcp") as url:
         assert_it_takes_part(here, url.replace("socket", scheme))
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("name", ["{here}/tty", "./tty", "tty"])
 def test_one_behind_a_link_to_its_pseudo_terminal(port: str, here: Path, name: str) -> None:
     (here / "tty").symlink_to(port)

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from tests.command import ringhil
 
 from ringhil.protocol.line.firmware_loop import LoopType
@@ -19,6 +20,7 @@ ASKED = re.compile(
 )
 
 
+@pytest.mark.rest
 def test_what_the_page_shows_and_says(program: str, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "howto" / "hil.md").read_text()
     section = page.partition("## A GPU's firmware outside")[2]

@@ -38,6 +38,7 @@ def check(path: Path, program: str, seed: int, after_messages: int | None = None
     assert_replays(path)
 
 
+@pytest.mark.rest
 def test_it_replays_without_its_board(tmp_path: Path, program: str) -> None:
     check(tmp_path / "session", program, 1)
     done = ringhil("replay", "session", cwd=tmp_path)
@@ -57,6 +58,7 @@ def test_a_recording_replays_is_stepped_and_branches_without_its_board(tmp_path:
     assert_replays(tmp_path / "branch")
 
 
+@pytest.mark.rest
 def test_a_recording_of_a_board_that_was_pulled_out_replays_too(
     tmp_path: Path, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +72,7 @@ def test_a_hundred_sessions_do(tmp_path: Path, program: str) -> None:
         check(tmp_path / f"session{seed}", program, 1000 * seed)
 
 
+@pytest.mark.rest
 def test_another_answer_or_another_question_is_the_first_difference(tmp_path: Path, program: str) -> None:
     path = tmp_path / "session"
     check(path, program, 2)
@@ -95,6 +98,7 @@ def test_another_answer_or_another_question_is_the_first_difference(tmp_path: Pa
         assert text in done.stdout + done.stderr
 
 
+@pytest.mark.rest
 def test_a_board_that_is_there_again_may_take_part(tmp_path: Path, program: str) -> None:
     """It is asked the same, and its answers are compared by what comes of them."""
     with process(program) as port:

@@ -139,6 +139,7 @@ def compared(folder: Path, count: int, seed: int) -> dict[str, int]:
     return seen
 
 
+@pytest.mark.rest
 def test_both_find_the_same_in_damaged_messages(tmp_path: Path) -> None:
     seen = compared(tmp_path, 20_000, 1)
     assert {*map(str, Type), "damaged", "none"} == {*seen}

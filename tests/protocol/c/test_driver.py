@@ -29,6 +29,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.rest
 def test_applications_are_told_the_same_by_both(served: Served, program: Path) -> None:
     """Memory and its limits, launches, refusals; twice: whoever comes next is no stranger to the contexts."""
     python = ByPython(SERVER)
@@ -72,6 +73,7 @@ def test_memory_that_one_wants_costs_another_nothing(served: Served, program: Pa
     assert refused[60].startswith("0 0 0 000000000000003c ")
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     "faults",
     [
@@ -98,6 +100,7 @@ def test_a_gpu_that_fails_is_said_to_be_lost(served: Served, program: Path) -> N
     assert said[2:] == [LOST, LOST]
 
 
+@pytest.mark.rest
 def test_a_program_that_is_killed_leaves_nothing_and_replays(tmp_path: Path, program: Path) -> None:
     """Its contexts are listed while it is there; the next program on its line, any command, ends them. Those that are
     to stay are freed by hand."""

@@ -93,6 +93,7 @@ def fuzz(program: Path, count: int, seed: int) -> list[int]:
     return [int(word) for word in done.stdout.split()]
 
 
+@pytest.mark.rest
 def test_no_line_makes_it_read_or_write_beyond_what_is_there(tmp_path: Path) -> None:
     program = c.program("fuzz_driver", tmp_path, *c.SANITIZED)
     assert fuzz(program, 1, 1) == [1, 7, 0, 0, 0, 0]

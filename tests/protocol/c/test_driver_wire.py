@@ -55,6 +55,7 @@ def test_a_launch_behind_an_end_that_is_told_again_goes_out_under_another_number
     assert resent == 0
 
 
+@pytest.mark.rest
 def test_a_gpu_that_says_no_more_that_a_launch_is_under_way_is_given_up(program: Path) -> None:
     """Also while it is counted: after 30 attempts."""
     with PretendedCard(lambda work, number: [event(work, STARTED)] if number < 40 else []) as card:

@@ -31,6 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 # -------------------------------------------------------------------------------------------------- how it is built
 
 
+@pytest.mark.rest
 def test_it_needs_no_more_than_memcpy(tmp_path: Path) -> None:
     """Built as for a machine without an operating system."""
     for source in c.SOURCES:
@@ -45,6 +46,7 @@ def test_it_needs_no_more_than_memcpy(tmp_path: Path) -> None:
     assert all(word[-1].startswith(("rh_", "rhf_", "rhw_")) for word in words if word[-2] == "T")
 
 
+@pytest.mark.rest
 def test_the_analyzer_of_the_compiler_finds_nothing(tmp_path: Path) -> None:
     probe = tmp_path / "probe.c"
     probe.write_text("int probe;\n")
@@ -108,6 +110,7 @@ def received(built: ctypes.CDLL, stream: bytes, room: int = LONGEST + CRC_BYTES)
     return found, int(receiver.damaged)
 
 
+@pytest.mark.rest
 @given(MESSAGE)
 def test_both_wrap_alike(built: ctypes.CDLL, message: bytes) -> None:
     assert wrapped(built, message) == wrap(message)
@@ -192,6 +195,7 @@ def unpacked(built: ctypes.CDLL, kind: Type, data: bytes) -> dict[str, Any] | No
     return found
 
 
+@pytest.mark.rest(but_one_in=3)
 @every_type
 @given(data=st.data())
 def test_both_read_the_same_or_nothing(built: ctypes.CDLL, kind: Type, data: st.DataObject) -> None:

@@ -26,6 +26,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.rest
 def test_a_client_in_c_does_what_ours_does(served: Served, tmp_path: Path) -> None:
     program = c.program("client", tmp_path, *c.SANITIZED)
     done = subprocess.run([program, served.ports["a"][0]], capture_output=True, text=True, timeout=120, check=False)
@@ -85,6 +86,7 @@ def test_a_card_in_c_is_a_card_to_our_client(card: CardInC) -> None:
     assert client.now() < client.now()
 
 
+@pytest.mark.rest
 def test_a_request_that_comes_again_is_done_once(card: CardInC) -> None:
     client = CardClient(card)  # type: ignore[arg-type]
     began = client.now()  # its time is the number of requests that it has done

@@ -44,6 +44,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path / "here"
 
 
+@pytest.mark.rest
 def test_a_local_cluster_finds_the_same_with_it(here: Path) -> None:
     for store, more in (("plain", ("--jobs", 2)), ("local", ("--cluster", "local", "--jobs", 1))):
         done = ringhil(*HURT, *CLASS, *more, "--store", store, cwd=here)

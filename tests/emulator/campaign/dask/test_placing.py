@@ -51,6 +51,7 @@ def test_a_window_that_has_travelled_is_the_window(library: Library) -> None:
     assert repr(PlaceCodec().decode(played(player, PlaceCodec().encode(run)))) == repr(player(run))
 
 
+@pytest.mark.rest
 def test_workers_place_what_processes_place(tmp_path: Path) -> None:
     words = ("place", EXAMPLES / "cluster.yaml", "--policy", "random", "--policy", "fgd", "--load", 1, "--load", 2)
     words = (*words, "--fleet", "table", "--seeds", 2, "--json", "--csv")

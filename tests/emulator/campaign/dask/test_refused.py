@@ -95,6 +95,7 @@ def test_without_the_extra_it_says_how_to_install_it(
     assert "(distributed): pip install 'ringhil[cluster]'" in line
 
 
+@pytest.mark.rest
 def test_cases_travel_as_they_are() -> None:
     scenario, server, rounds = warm(TWO)
     server.close()

@@ -87,6 +87,7 @@ def now_and_then() -> Callable[[], bool]:
     return lambda: next(calls) % 10 == 0
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_servers_that_are_lost_play_again_and_go_on(seed: int, library: Library) -> None:
     """With faults, in two or three parts, all lost now and then: to the last digit what is played here."""
@@ -134,6 +135,7 @@ faults: [{at: 12.5, server: n.1, gpu: a.1}]
 """
 
 
+@pytest.mark.rest
 def test_workers_play_the_servers_of_one_run(tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
     file.write_text(SMALL)

@@ -72,6 +72,7 @@ def set_(monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.rest
 def test_files_that_cannot_be_used_are_named_at_once(
     ring: Path, ours: Path, other: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

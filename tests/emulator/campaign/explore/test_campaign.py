@@ -40,6 +40,7 @@ def played(server: Warm, cases: Iterable[Case], **how: Any) -> Found:
     return {case.key: result for _, case, result in results}
 
 
+@pytest.mark.rest
 def test_results_do_not_depend_on_how_many_play_them(settled: tuple[Warm, list[Case]]) -> None:
     server, cases = settled
     alone = played(server, cases, jobs=1)
@@ -48,6 +49,7 @@ def test_results_do_not_depend_on_how_many_play_them(settled: tuple[Warm, list[C
     assert played(server, cases, jobs=3) == alone
 
 
+@pytest.mark.rest
 def test_a_killed_worker_costs_no_result(settled: tuple[Warm, list[Case]]) -> None:
     server, cases = settled
     killed: list[int] = []
@@ -81,6 +83,7 @@ def trouble(monkeypatch: pytest.MonkeyPatch, key: Case, act: Callable[[], None])
     monkeypatch.setattr(player, "play", play)
 
 
+@pytest.mark.rest
 def test_a_case_whose_process_dies_once_is_played_again(
     settled: tuple[Warm, list[Case]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -97,6 +100,7 @@ def test_a_case_whose_process_dies_once_is_played_again(
     assert died.exists()
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("dies", "failure"), [(os.getpid, KILLED), (os.getppid, f"{KILLED}, twice")], ids=["itself", "its worker as well"]
 )

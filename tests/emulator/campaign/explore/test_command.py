@@ -70,6 +70,7 @@ def test_the_document_says_what_was_played_and_found(ring: Path) -> None:
     assert found["total"]["cases"] == 25
 
 
+@pytest.mark.rest
 def test_people_get_a_table_and_a_verdict_and_no_progress_in_a_pipe(ring: Path) -> None:
     done = ringhil(ring, *SMALL)
     assert done.returncode == 0
@@ -86,6 +87,7 @@ def test_people_get_a_table_and_a_verdict_and_no_progress_in_a_pipe(ring: Path) 
     assert few.stderr == f"ringhil: {ring}: 9 of 25 cases: --at-least asks for 40 % of them\n"
 
 
+@pytest.mark.rest
 def test_it_stops_by_number_and_says_how_much_is_covered_and_goes_on_later(ring: Path, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     first = document(ring, *SMALL, "--store", store, "--number", 10)
@@ -111,6 +113,7 @@ def test_it_stops_by_time_with_an_answer(ring: Path) -> None:
     assert found["verdict"] == "incomplete"
 
 
+@pytest.mark.rest
 def test_shards_are_the_whole_together(ring: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole.sqlite"
     document(ring, *SMALL, "--store", whole)
@@ -123,6 +126,7 @@ def test_shards_are_the_whole_together(ring: Path, tmp_path: Path) -> None:
     assert sorted(parts) == results(whole)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("number", "code"),
     [
@@ -145,6 +149,7 @@ def test_an_interrupt_keeps_what_is_done_and_says_nothing_of_it(
     assert_goes_on(ring, store)
 
 
+@pytest.mark.rest
 def test_a_killed_campaign_goes_on_and_leaves_nobody_behind(ring: Path, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     running = started(ring, store)
@@ -192,6 +197,7 @@ def assert_goes_on(ring: Path, store: Path) -> None:
     assert len({row[1] for row in after}) == len(after)
 
 
+@pytest.mark.rest
 def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: Path) -> None:
     store, size = tmp_path / "s.sqlite", 80_000
 
@@ -213,6 +219,7 @@ def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: 
     assert set(kept) <= set(results(store))
 
 
+<<<<<<< HEAD
 def test_a_disk_without_room_leaves_no_empty_store(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
@@ -224,6 +231,9 @@ def test_a_disk_without_room_leaves_no_empty_store(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+=======
+@pytest.mark.rest
+>>>>>>> 3f518aae4bd57a9e7e151f738d8722fb1fa58785
 def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> None:
     lying, out = tmp_path / "lying.yaml", tmp_path / "out"
     lying.write_text(LYING)
@@ -245,6 +255,7 @@ def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> 
     assert "gpus: 4" not in shrunk.read_text()
 
 
+@pytest.mark.rest
 def test_failing_cases_are_recorded(tmp_path: Path) -> None:
     lying, out = tmp_path / "lying.yaml", tmp_path / "out"
     lying.write_text(LYING)

@@ -36,6 +36,7 @@ def _forgets_one(arms: object, sequence: int, sent_at: int) -> Counted | str:
     return joined
 
 
+@pytest.mark.rest
 def test_what_lasts_and_what_passes_are_made_small_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cut that is cleared is miscounted for a time, one that is left for good: the same words, two sorts."""
     monkeypatch.setattr(census, "_join", _forgets_one)

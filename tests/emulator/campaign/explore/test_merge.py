@@ -39,6 +39,7 @@ def part(path: Path, number: int, parts: int, **other: object) -> Path:
     return path
 
 
+@pytest.mark.rest
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=10, deadline=None)
 @given(st.integers(1, 4), st.randoms(use_true_random=False))
 def test_all_shards_together_are_the_whole(tmp_path: Path, parts: int, rng: Any) -> None:
@@ -83,6 +84,7 @@ def test_another_result_of_the_same_case_is_refused(tmp_path: Path) -> None:
         assert merged.campaigns() == {}
 
 
+@pytest.mark.rest
 def test_shards_that_were_played_are_merged_by_a_command(tmp_path: Path) -> None:
     (tmp_path / "ring.yaml").write_text(RING)
     run = partial(ringhil, cwd=tmp_path)
@@ -127,6 +129,7 @@ def test_junit_has_a_case_for_each_class(number: int) -> None:
         assert last.attrib["message"] == f"50 of {told['cases']:,} cases were played"
 
 
+@pytest.mark.rest
 def test_known_failures_are_no_news_and_those_that_are_gone_are(tmp_path: Path) -> None:
     """In verdict, exit code, text, report and JUnit."""
     (tmp_path / "ring.yaml").write_text(LYING)

@@ -83,6 +83,7 @@ def struck_at(cases: list[Case]) -> set[tuple[str, int]]:
     return {(case.schedule.events[0].target.card, case.phase) for case in cases}
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("pairs", ["together", "apart", "both"])
 @pytest.mark.parametrize("text", [RING, TWO])
 def test_pairs_that_are_all_played_leave_no_hole_and_one_that_is_not_is_seen(pairs: str, text: str) -> None:

@@ -39,6 +39,7 @@ def test_a_place_that_cannot_be_written_is_one_line_and_the_store_is_whole(tmp_p
     assert {file.name for file in tmp_path.iterdir()} == {"folder", "file", "s"}
 
 
+@pytest.mark.rest
 def test_a_full_disk_leaves_the_old_report(tmp_path: Path) -> None:
     (tmp_path / "ring.yaml").write_text(RING)
     (tmp_path / "r.html").write_text("old")
@@ -59,6 +60,7 @@ def test_a_full_disk_leaves_the_old_report(tmp_path: Path) -> None:
     assert set(tmp_path.iterdir()) == before
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("stored", [True, pytest.param(False, marks=pytest.mark.slow(part="benches"))])
 def test_a_failure_is_replayed_by_the_command_of_the_report(tmp_path: Path, stored: bool) -> None:
     folder = tmp_path / "it's a [folder]"

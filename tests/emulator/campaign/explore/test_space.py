@@ -37,6 +37,7 @@ PLANS = st.builds(
 ).filter(lambda plan: plan.depth <= max(2, len(plan.spots(SERVER))))
 
 
+@pytest.mark.rest
 @settings(max_examples=40, deadline=None)
 @given(PLANS)
 def test_its_size_is_known_before_it_is_made_and_no_key_comes_twice(plan: Plan) -> None:

@@ -52,6 +52,7 @@ def some(scenario: Scenario, rounds: Any, plan: Plan, number: int) -> list[Case]
     return sorted([*by_kind, *rng.sample(several, min(number, len(several)))], key=lambda case: case.schedule.start)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "text", [RING, pytest.param(WORKING, marks=pytest.mark.slow(part="work"))], ids=["ring", "two cards at work"]
 )
@@ -64,6 +65,7 @@ def test_a_warm_play_equals_a_cold_one_field_by_field(text: str) -> None:
         assert fields(server.play(case.schedule.events)) == fields(cold(scenario, case.schedule.events)), case.key
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("more", sampled([1, 0], "explore", 2))
 def test_a_play_that_ends_early_equals_a_cold_one_that_ends_then(more: int) -> None:
     scenario, server, rounds = warm(WORKING)
@@ -98,6 +100,7 @@ def test_a_process_that_is_killed_before_the_first_case_costs_nothing(
     assert (tmp_path / "died").exists()
 
 
+@pytest.mark.rest
 def test_no_play_is_seen_by_the_next_one() -> None:
     scenario, server, rounds = warm(RING)
     cases = some(scenario, rounds, Plan(phases=1, lasts=(None,)), 0)

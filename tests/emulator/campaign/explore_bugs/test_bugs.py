@@ -35,6 +35,7 @@ def test_each_has_its_place() -> None:
     assert [bug.name for bug in BUGS if (ROOT / bug.file).read_text().count(bug.before) != 1] == []
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("bug", [seeded(bug) for bug in BUGS])
 def test_a_seeded_bug_is_found_and_made_small(bug: Bug, tmp_path: Path, sound: Path) -> None:
     found = hunt(bug, tmp_path)

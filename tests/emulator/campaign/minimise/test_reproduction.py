@@ -141,6 +141,7 @@ def test_faults_do_not_move_into_the_power_up(library: Library, shrunk: Shrunk) 
     assert shrunk.scenario.timeline[0].at >= 100
 
 
+@pytest.mark.rest
 def test_what_violates_no_invariant_fails_by_what_it_expects(library: Library) -> None:
     sound = fails_in(cells_library())
     found = loads(f"{CUT}{EXPECTED}\n{LENIENT}")
@@ -155,6 +156,7 @@ def test_what_violates_no_invariant_fails_by_what_it_expects(library: Library) -
     assert sound(loads(CUT + "expect: [{always: true, break: {a: null}}]")) == "expected break not always"
 
 
+@pytest.mark.rest
 def test_the_fault_that_an_expectation_is_about_stays(library: Library) -> None:
     shrunk = shrink(loads(f"{CUT}{EXPECTED}\n{LENIENT}"), fails_in(library), budget=60)
     assert [event.kind for event in shrunk.scenario.timeline] == ["link_cut"]

@@ -22,6 +22,7 @@ def two_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
     calls_a_link("noisy", 1)(monkeypatch)
 
 
+@pytest.mark.rest
 @pytest.mark.usefixtures("two_mistakes")
 def test_each_of_several_failures_is_made_small_for_itself(library: Library) -> None:
     scenario = loads(CARD + "timeline: [{at: 20000, fault: dead, gpu: a.3}, {at: 45000, clear: dead, gpu: a.3}]\n")
@@ -59,6 +60,7 @@ def test_one_message_of_an_invariant_does_not_become_another(library: Library, m
     assert events[entry] == ()
 
 
+@pytest.mark.rest
 def test_a_run_is_not_cut_short(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that a run leaves undone because it ends too early is no sign of a mistake."""
     text = (

@@ -61,6 +61,7 @@ def seen_by(fails: Fails, seen: list[Scenario]) -> Fails:
     return asked
 
 
+@pytest.mark.rest
 @unhurried
 @given(scenarios())
 def test_exactly_the_faults_that_matter_are_left(scenario: Scenario) -> None:
@@ -101,6 +102,7 @@ def test_whatever_fails_shrinking_keeps_its_promises(scenario: Scenario, salt: i
     assert shrunk.tries == len(seen)
 
 
+@pytest.mark.rest
 @unhurried
 @given(scenarios(), st.integers(1, 40))
 def test_no_more_is_played_than_allowed(scenario: Scenario, budget: int) -> None:
@@ -114,6 +116,7 @@ def test_no_more_is_played_than_allowed(scenario: Scenario, budget: int) -> None
     assert dies_then_cut(shrunk.scenario) == "late"
 
 
+@pytest.mark.rest
 @unhurried
 @given(scenarios())
 def test_another_failure_is_not_taken_for_this_one(scenario: Scenario) -> None:

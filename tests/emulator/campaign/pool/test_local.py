@@ -49,6 +49,7 @@ def all_heard(pool: LocalPool[Task, str], batches: list[list[Task]]) -> list[Hea
     return heard
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("once", [True, False], ids=["once", "again and again"])
 @settings(deadline=None, max_examples=40)
 @given(batches=BATCHES, jobs=st.integers(1, 3))
@@ -104,6 +105,7 @@ def test_one_that_takes_too_long_is_ended() -> None:
     assert len(pids) == 2
 
 
+@pytest.mark.rest
 def test_each_task_of_a_batch_may_take_as_long() -> None:
     pids: set[int] = set()
     with LocalPool(work, 1, patience=1.5, started=pids.add) as pool:

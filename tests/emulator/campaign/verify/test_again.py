@@ -53,6 +53,7 @@ def ids(folder: Path, *arguments: str) -> list[str]:
     return [each["id"] for each in json.loads(done.stdout)["results"]]
 
 
+@pytest.mark.rest
 def test_what_failed_last_is_played_until_it_passes(tmp_path: Path) -> None:
     """Of a part of the files, the rest stays as it was."""
     write(tmp_path, bad=BAD, good=GOOD, sweep=SWEEP)
@@ -117,6 +118,7 @@ def shown(run: dict[str, Any], id_: str) -> tuple[str, ...]:
     return ("known" if known and word == "fail" else word, sort)
 
 
+@pytest.mark.rest
 def test_two_runs_are_compared_by_their_documents(tmp_path: Path) -> None:
     write(tmp_path, bad=BAD, good=GOOD)
     (tmp_path / "old.json").write_text(ringhil(tmp_path, "verify", "bad.yaml", "good.yaml", "--json").stdout)
@@ -149,6 +151,7 @@ def test_two_runs_are_compared_by_their_documents(tmp_path: Path) -> None:
 CHANGES = ["nothing", "file", "meanwhile", "seed", "rtl", "top", "select", "shard", "firmware"]
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("changed", CHANGES)
 @settings(deadline=None, max_examples=6)
 @given(
@@ -216,6 +219,7 @@ def test_what_is_kept_is_reported_as_it_was(tmp_path: Path) -> None:
     assert "kept: not played again" in (tmp_path / "j.xml").read_text()
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     "text", ["", "[" * 5000, '{"format": "ringhil kept verdicts", "version": 1, "files": {"a": 1}}']
 )

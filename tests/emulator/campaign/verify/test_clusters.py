@@ -123,6 +123,7 @@ def test_what_is_wrong_with_an_expectation_is_one_line(old: str, new: str, said:
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.rest
 def test_pytest_plays_the_policies_of_a_cluster(pytester: pytest.Pytester) -> None:
     write(pytester.path, test_c=CLUSTER, test_other=CLUSTER.partition("expect:")[0])
     result = pytester.runpytest_subprocess("-p", "no:xdist")

@@ -116,6 +116,7 @@ CHOICES = [
 ]
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("options", "chosen"), CHOICES, ids=[" ".join(c[0]) for c in CHOICES])
 def test_what_is_chosen(tmp_path: Path, options: list[str], chosen: list[str]) -> None:
     write_all(tmp_path)
@@ -247,6 +248,7 @@ def test_gitlab_gets_a_code_quality_report(tmp_path: Path) -> None:
     assert [issue["location"]["lines"]["begin"] for issue in json.loads(texts[0])] == [5, 7]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
@@ -280,6 +282,7 @@ def test_an_interrupted_run_reports_what_it_has(tmp_path: Path, number: signal.S
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.yaml", "b.yaml", "out.xml", "ringhil-verify"]
 
 
+@pytest.mark.rest
 def test_nohup_keeps_it_going_when_the_terminal_is_closed(tmp_path: Path) -> None:
     write(tmp_path, a=BAD, b=GOOD.replace("until: 9000", "until: 3000000"))
     command = ["nohup", sys.executable, "-m", "ringhil.emulator", "verify", ".", "--json"]
@@ -312,6 +315,7 @@ def test_interrupted_before_the_first_verdict_is_not_passed(tmp_path: Path) -> N
     assert (root.attrib["tests"], root.attrib["errors"]) == ("3", "1")
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("found", [False, True])
 def test_interrupted_while_it_looks_for_files_an_earlier_report_does_not_stay(tmp_path: Path, found: bool) -> None:
     write(tmp_path, a=GOOD)

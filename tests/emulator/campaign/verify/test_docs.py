@@ -90,6 +90,7 @@ def test_what_the_pipelines_keep_is_what_verify_writes() -> None:
     assert github["jobs"]["scenarios"]["strategy"]["matrix"]["shard"] == [1, 2]
 
 
+@pytest.mark.rest
 def test_the_example_for_pytest_passes(pytester: pytest.Pytester) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (settings,) = re.findall(r"```ini\n(.*?)```", PAGE, re.DOTALL)

@@ -142,6 +142,7 @@ WRONG = {
 }
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("text", WRONG)
 def test_a_wrong_list_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     write(tmp_path, good=GOOD)

@@ -108,6 +108,7 @@ def outcomes(pytester: pytest.Pytester, *arguments: str) -> tuple[dict[str, int]
     return result.parseoutcomes(), result.stdout.str()
 
 
+@pytest.mark.rest
 def test_files_are_tests_and_failures_name_file_and_line(pytester: pytest.Pytester) -> None:
     write(pytester, test_good=GOOD, bad_test=BAD, test_sweep=SWEEP, test_wrong=WRONG)
     found, text = outcomes(pytester, "--junitxml=out.xml", "--continue-on-collection-errors")
@@ -151,6 +152,7 @@ def test_other_peoples_files_are_left_alone(pytester: pytest.Pytester) -> None:
     assert outcomes(pytester, ".")[0] == {"passed": 1}
 
 
+@pytest.mark.rest
 def test_a_mistake_in_a_scenario_is_no_reason_to_pass_it_over(pytester: pytest.Pytester) -> None:
     write(pytester, test_broken=GOOD + "timeline: [\n")
     found, text = outcomes(pytester)
@@ -158,6 +160,7 @@ def test_a_mistake_in_a_scenario_is_no_reason_to_pass_it_over(pytester: pytest.P
     assert "test_broken.yaml:6" in text
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "how", ["option", *(pytest.param(how, marks=pytest.mark.slow(part="benches")) for how in ("setting", "named"))]
 )
@@ -177,6 +180,7 @@ def test_other_names_are_asked_for(pytester: pytest.Pytester, how: str) -> None:
     assert found == {"passed": 2}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "options", [["-n0"], pytest.param(["-n2", "-p", COCOTB], marks=pytest.mark.slow(part="benches"))]
 )
@@ -201,6 +205,7 @@ def test_nothing_is_loaded_where_nothing_is_a_scenario(pytester: pytest.Pytester
     assert outcomes(pytester)[0] == {"passed": 1}
 
 
+@pytest.mark.rest
 def test_ones_own_rtl_is_played(pytester: pytest.Pytester) -> None:
     write(pytester, test_good=GOOD)
     (pytester.path / "none").mkdir()
@@ -223,6 +228,7 @@ def test_it_goes_well(ringhil):
 """
 
 
+@pytest.mark.rest
 def test_each_test_that_fails_leaves_a_recording_and_its_page(pytester: pytest.Pytester) -> None:
     write(pytester, test_good=GOOD, test_bad=BAD)
     (pytester.path / "test_struck.py").write_text(STRUCK)

@@ -35,12 +35,14 @@ def expected(script: Script) -> list[tuple[str, int, str]]:
     return [(f"{n:03}.yaml", place, BECOMES[w]) for n, words in enumerate(script) for place, w in enumerate(words)]
 
 
+@pytest.mark.rest
 @settings(deadline=None, max_examples=60)
 @given(SCRIPTS, st.integers(1, 4))
 def test_every_variant_has_one_verdict_in_the_order_of_the_list(script: Script, jobs: int) -> None:
     assert told(run(script, jobs)) == expected(script)
 
 
+@pytest.mark.rest
 @settings(deadline=None, max_examples=60)
 @given(SCRIPTS, st.integers(1, 4))
 def test_fail_fast_reports_all_up_to_the_first_that_did_not_pass(script: Script, jobs: int) -> None:
@@ -49,6 +51,7 @@ def test_fail_fast_reports_all_up_to_the_first_that_did_not_pass(script: Script,
     assert told(run(script, jobs, fail_fast=True)) == whole[: first + 1]
 
 
+@pytest.mark.rest
 def test_a_variant_that_takes_too_long_is_an_error_and_the_others_are_played() -> None:
     script = [["pass"], ["sleep", "pass"], ["sleep"], ["fail"]]
     report = run_all(VerifyPlan(Scripted(script), 2, False, "1", 3.0))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.command import refusal, ringhil
 from tests.firmware.c.boards import process, wire
-from tests.firmware.c.library import made_by_make
+from tests.firmware.c.library import board
 
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.codec import encode
@@ -58,7 +58,7 @@ def assert_harmless(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(made_by_make(tmp_path_factory.mktemp("board"), "board") / "ringhil_board")
+    return board(tmp_path_factory)
 
 
 @contextmanager
@@ -81,6 +81,7 @@ def declining(program: str, kind: int, times: int = 1) -> Iterator[str]:
         yield name
 
 
+@pytest.mark.rest
 def test_why_a_board_declines(program: str, here: Path) -> None:
     with declining(program, LoopType.BOOT.code) as port:
         said = refusal("run", "s.yaml", "--firmware", f"a.1={port}", cwd=here)
@@ -134,6 +135,7 @@ def test_what_an_event_of_a_recording_says(here: Path) -> None:
     assert_harmless(ringhil("step", path, "--script", here / "script").stdout)
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     "change", ["UPDATE events SET kind = ? WHERE kind = 'Elected'", "UPDATE gpus SET name = ? WHERE cell = 1"]
 )

@@ -37,6 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(("command", "name"), EACH)
 def test_what_was_there_stays(folder: Path, tmp_path: Path, command: str, name: str) -> None:
     out = tmp_path / "out"

@@ -113,6 +113,7 @@ def alone(*words: str, folder: Path, **env: str) -> tuple[int, bytes, bytes]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_rings_and_names_are_shown_in_any_locale(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "é→.yaml").write_text(RING)
@@ -125,6 +126,7 @@ def test_rings_and_names_are_shown_in_any_locale(encoding: str, tmp_path: Path) 
     assert said == letters + b".yaml\n"
 
 
+<<<<<<< HEAD
 def test_names_that_are_no_utf8_are_names(tmp_path: Path) -> None:
     place, name = tmp_path / os.fsdecode(b"caf\xe9"), os.fsdecode(b"n\xe9")
     place.mkdir()
@@ -144,6 +146,9 @@ def test_names_that_are_no_utf8_are_names(tmp_path: Path) -> None:
         assert all((place / file).stat().st_size for file in made)
 
 
+=======
+@pytest.mark.rest(but_one_in=4)
+>>>>>>> 3f518aae4bd57a9e7e151f738d8722fb1fa58785
 @pytest.mark.parametrize("words", ["run x.yaml", "verify .", "schema", "verify . --out x"])
 def test_a_folder_that_is_gone_is_told(words: str, tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
@@ -189,6 +194,7 @@ def test_of_what_was_refused_no_earlier_report_speaks(words: str, before: str | 
     assert error.attrib["message"] == said
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("words", "before"),
     [
@@ -240,6 +246,7 @@ runpy.run_module("ringhil.emulator", run_name="__main__")
     assert (done.returncode, done.stderr) == (130, "\nringhil: interrupted\n")
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("asked", ["nosuch", "bash_complete", "tcsh_source", "x" * 5000])
 def test_completion_for_no_shell_is_told(asked: str, tmp_path: Path) -> None:
     code, said, errors = alone("--help", folder=tmp_path, _RINGHIL_COMPLETE=asked)

@@ -138,6 +138,7 @@ def until_a_batch(run: Run, path: Path) -> None:
     raise AssertionError("there is none")
 
 
+@pytest.mark.rest
 def test_packets_come_while_the_run_goes_on_and_the_capture_ends_with_it(tmp_path: Path) -> None:
     path, fifo = tmp_path / "r", tmp_path / "fifo"
     with recording(path) as (run, recorder):
@@ -173,6 +174,7 @@ def killed(whole: Path) -> Path:
     return path
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("how", ["terminated", "interrupted", "nobody reads"])
 def test_a_capture_of_a_run_that_never_ends_is_ended(killed: Path, tmp_path: Path, how: str) -> None:
     path, fifo = killed, tmp_path / "fifo"
@@ -240,6 +242,7 @@ def test_its_one_option_is_the_recording() -> None:
     assert "{type=fileselect}" in done.stdout
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

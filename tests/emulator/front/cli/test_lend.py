@@ -130,6 +130,7 @@ def _play(console: str, env: dict[str, str], folder: Path) -> None:
         assert found == wanted, words
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
@@ -154,6 +155,7 @@ def test_a_wrong_option_is_one_line(tmp_path: Path, words: tuple[str, ...], want
     assert "secret" not in line
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [

@@ -68,6 +68,7 @@ def words(text: str) -> list[str]:
 EACH = [c if c == "run many.yaml" else pytest.param(c, marks=pytest.mark.slow(part="benches")) for c in COMMANDS]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("command", EACH)
 def test_no_word_is_lost_on_a_narrow_terminal(folder: Path, command: str) -> None:
     piped = ringhil(*command.split(), cwd=folder, env={**os.environ, "COLUMNS": "40"})

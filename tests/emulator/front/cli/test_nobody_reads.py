@@ -117,6 +117,7 @@ def test_the_reports_that_can_be_written_are(folder: Path) -> None:
     assert check((folder / "out.xml").read_text()).attrib["errors"] == "1"
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("command", "number", "code"), EACH_FILLING)
 def test_a_reader_that_takes_nothing(folder: Path, command: str, number: int, code: int) -> None:
     """Whatever is left, for a pipe or a FIFO, isn't waited for once more at the end."""

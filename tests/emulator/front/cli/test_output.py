@@ -77,6 +77,7 @@ def printed_to(descriptor: int, folder: Path, command: str) -> subprocess.Comple
     return ringhil(*command.split(), cwd=folder, stdout=descriptor)
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is always full")
 @pytest.mark.parametrize("command", EACH)
 def test_no_room_is_one_line_and_code_2(folder: Path, command: str) -> None:
@@ -88,6 +89,7 @@ def test_no_room_is_one_line_and_code_2(folder: Path, command: str) -> None:
     assert not table or command.endswith(" -"), "where a report is on standard output, tables are on the other"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("command", EACH)
 def test_a_reader_that_goes_ends_it_as_other_tools_are_ended(folder: Path, command: str) -> None:
     reading, writing = os.pipe()
@@ -99,6 +101,7 @@ def test_a_reader_that_goes_ends_it_as_other_tools_are_ended(folder: Path, comma
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("command", ["run good.yaml", "verify good.yaml --json", "schema", "--help"])
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_output_is_code_2(folder: Path, command: str, closed: str) -> None:
@@ -108,6 +111,7 @@ def test_closed_output_is_code_2(folder: Path, command: str, closed: str) -> Non
     assert done.stderr == ("" if "2>&-" in closed else "ringhil: stdout: cannot be written: it is closed\n")
 
 
+@pytest.mark.rest
 def test_without_standard_error_the_work_is_done(folder: Path) -> None:
     shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", *RINGHIL, "-v", "verify", "good.yaml"]
     done = subprocess.run(shell, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=300, check=False)

@@ -318,6 +318,7 @@ def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> Non
     assert {each["server"] for each in found["tasks"].values()} == {"rack.2"}
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -400,6 +401,7 @@ def test_tasks_that_never_come_are_counted(folder: Path) -> None:
     assert "no task of the list comes before 'until'" in refusal("place", "x.yaml", cwd=folder)
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -433,6 +435,7 @@ def test_what_would_be_passed_over_is_refused(folder: Path, words: tuple[str, ..
     assert says in refusal("place", *words, cwd=folder)
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("kind", ["table", "emulated", "saturate"])
 def test_a_sweep_is_the_same_in_any_number_of_processes(folder: Path, kind: str) -> None:
     (folder / "x.yaml").write_text(SMALL.replace("tasks:", "  saturate: {}\ntasks:") if kind == "saturate" else SMALL)

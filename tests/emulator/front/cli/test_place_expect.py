@@ -37,6 +37,7 @@ def placed(folder: Path, text: str, *words: object) -> tuple[int, dict[str, Any]
     return done.returncode, json.loads(done.stdout)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("filled", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_place_and_verify_give_the_same_verdicts(seed: int, filled: bool, tmp_path: Path) -> None:
@@ -89,6 +90,7 @@ def test_text_page_and_document_say_what_fails_and_what_was_found(tmp_path: Path
     assert found[2]["seeds"] == [{"seed": 0, "ok": False, "found": 29}]
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("words", "why"),
     [

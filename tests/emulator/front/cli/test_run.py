@@ -29,6 +29,7 @@ def refusal(*arguments: str, **environment: str) -> str:
     return command.refusal(*arguments, env={**os.environ, **environment})
 
 
+@pytest.mark.rest(but_one_in=4, start=5)
 @pytest.mark.parametrize(
     "example", [pytest.param(e, marks=SHARED if e.stem in SHOWN else ()) for e in ALL], ids=lambda p: p.stem
 )
@@ -77,6 +78,7 @@ def test_a_failed_expectation_is_exit_code_1_and_says_what_was_found(tmp_path: P
     assert "count of card a is 3 (found card a: count 4)" in done.stdout
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("size", [0, 1, 255, 256, 257, 70_000])
 def test_a_file_of_any_size_is_worked_through(tmp_path: Path, size: int) -> None:
     server, data = tmp_path / "s.yaml", tmp_path / "data"

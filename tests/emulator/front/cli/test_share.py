@@ -34,6 +34,7 @@ def test_without_isolation_all_fail_at_their_start() -> None:
         assert application["step_ms"] is application["total_s"] is None
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
@@ -69,6 +70,7 @@ def test_people_get_a_table(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "verdict: pass"
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize(
     ("change", "at", "words"),
     [
@@ -208,6 +210,7 @@ def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     assert "both write to standard output" in refusal("share", "s.yaml", "--json", "--html", "-", cwd=tmp_path)
 
 
+@pytest.mark.rest
 def test_a_run_shows_them_too_and_small_ones_are_seen_whole() -> None:
     """In units that fit. Of who does its steps again the GPU is lost: it has failed, though its own were done."""
     example = EXAMPLES / "sharing-lost-gpu.yaml"
@@ -240,6 +243,7 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
     assert [f"not judged: {text}" for text in found["not_judged"]] == [said]
 
 
+@pytest.mark.rest
 def test_what_gpus_take_is_in_json_and_text_of_both_commands(tmp_path: Path) -> None:
     """Until the work was done, and until the end; nothing where the file says nothing of it."""
     file = tmp_path / "s.yaml"

@@ -17,6 +17,7 @@ _LINES = {"serial", "elftools", "ringhil.emulator.serial.client", "ringhil.emula
 _REPORTS = {"jinja2", "starlette", "distributed", "sqlalchemy", "ringhil.emulator.view.web"}
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("arguments", "others"),
     [

@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from tests.command import ringhil, started
 
 PAGE = (Path(__file__).parents[4] / "docs" / "tutorials" / "firmware.md").read_text()
@@ -14,6 +15,7 @@ BUG, MENDED = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SERVER = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
+@pytest.mark.rest
 def test_it_is_mended_from_there_as_the_page_says(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(BUG)
     (tmp_path / "server.yaml").write_text(SERVER)

@@ -74,6 +74,7 @@ def _command(*words: object) -> str:
     return shlex.join([*RINGHIL, "step", *map(str, words)])
 
 
+@pytest.mark.rest
 @tmux
 def test_a_screen_opens_and_leaves_the_terminal_as_it_was(terminal: RealTerminal, tmp_path: Path) -> None:
     record_run(tmp_path / "r", loads(SERVER), cells_library())
@@ -94,6 +95,7 @@ def test_a_screen_opens_and_leaves_the_terminal_as_it_was(terminal: RealTerminal
     assert (tmp_path / "after").read_text() == (tmp_path / "before").read_text()
 
 
+@pytest.mark.rest
 @tmux
 def test_a_servers_file_opens_at_once_and_nothing_is_left(terminal: RealTerminal, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SERVER.replace("until: 20000", "until: 2000000000"))
@@ -116,6 +118,7 @@ def test_where_standard_error_is_a_file_it_does_commands(terminal: RealTerminal,
     terminal.see(lambda shown: "code 0" in shown)
 
 
+@pytest.mark.rest
 @tmux
 def test_what_cannot_be_shown_is_one_line(terminal: RealTerminal, tmp_path: Path) -> None:
     (tmp_path / "none.yaml").write_text("server: {}\n")

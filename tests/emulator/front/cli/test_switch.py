@@ -32,6 +32,7 @@ def small(tmp_path: Path) -> Path:
     return tmp_path / "s.yaml"
 
 
+@pytest.mark.rest
 def test_the_example_shows_all_policies_in_their_order() -> None:
     """W7: a training task, then inference."""
     done = ringhil("switch", EXAMPLES / "switching.yaml", "--json")
@@ -50,6 +51,7 @@ def test_the_example_shows_all_policies_in_their_order() -> None:
         assert ran == [pytest.approx(8127.3, rel=1e-3), pytest.approx(52.9, rel=1e-2)]
 
 
+@pytest.mark.rest
 def test_the_example_of_interrupted_training_shows_who_waits_how_long(tmp_path: Path) -> None:
     done = ringhil("switch", EXAMPLES / "switching-interrupt.yaml", "--json", "--html", tmp_path / "page.html")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -68,6 +70,7 @@ def test_the_example_of_interrupted_training_shows_who_waits_how_long(tmp_path: 
     assert len(titles) == 4 + sum(len(policy["switches"]) for policy in policies.values())
 
 
+@pytest.mark.rest
 def test_each_switch_is_reported_and_what_most_of_them_take(tmp_path: Path) -> None:
     """By terminal and document alike: the wait of who asks, or was stopped; figures are of these very values."""
     example = EXAMPLES / "switching-interrupt.yaml"
@@ -128,6 +131,7 @@ def test_its_page_says_what_the_terminal_says(small: Path) -> None:
     assert re.findall(r'class="pill[a-z ]*">(\w+)<', text) == [last.removeprefix("verdict: ")]
 
 
+@pytest.mark.rest
 def test_failures_are_listed_by_policy_with_the_seed_that_was_asked_for(small: Path) -> None:
     """A policy that is named twice is played once."""
     small.write_text(f"{SMALL}expect: [{{end: true, switching: {{resident: {{failed: 0}}}}}}]\n")
@@ -201,6 +205,7 @@ def test_a_run_shows_each_request_and_its_policy(small: Path) -> None:
     assert lines[at + 5 : at + 7] == shown[1:3]
 
 
+@pytest.mark.rest
 def test_what_is_expected_of_a_policy_that_is_not_played_is_not_judged(small: Path) -> None:
     text = "expect: [{end: true, switching: {resident: {failed: 1}, pipelined: {failed: 0}}}]\n"
     small.write_text(SMALL + text)

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from ringhil.emulator.front.tui.rows import KEPT, PAGE, Rows
 from ringhil.emulator.trace.recording import About, RecordingWriter
 
 ABOUT = About(ringhil="1", rtl="0", name="n", scenario="server: {}\n", firmware=[], nodes=[])
 
 
+@pytest.mark.rest
 def test_all_that_is_there_can_be_seen_whatever_was_seen_before(tmp_path: Path) -> None:
     with RecordingWriter(tmp_path / "r", ABOUT, ["a.0"], batch=1) as writer:
         writer.event(1, 0, "FirmwareStopped", {})

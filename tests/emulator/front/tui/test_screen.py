@@ -54,6 +54,7 @@ def test_each_line_is_a_message_or_event_wherever_one_scrolls(recorded: Path) ->
     looking_at(recorded, does)
 
 
+@pytest.mark.rest
 def test_steps_and_kinds_go_where_a_session_goes(recorded: Path, session: DebugSession) -> None:
     async def does(hand: Hand) -> None:
         await hand.type(":go 9000")
@@ -77,6 +78,7 @@ def test_steps_and_kinds_go_where_a_session_goes(recorded: Path, session: DebugS
     looking_at(recorded, does)
 
 
+@pytest.mark.rest
 def test_a_search_takes_a_condition_or_a_text(recorded: Path, session: DebugSession) -> None:
     every = list(session.recording.all())
 
@@ -149,6 +151,7 @@ def test_the_command_line_does_what_a_script_does(recorded: Path, session: Debug
     looking_at(recorded, does)
 
 
+@pytest.mark.rest
 def test_the_frame_marks_what_each_hop_has_changed(recorded: Path, session: DebugSession) -> None:
     session.until(parse("kind == statistics and way == to_firmware and count == 4", NAMES))
     assert isinstance(session.here, RecordedMessage)
@@ -182,6 +185,7 @@ def test_the_frame_marks_what_each_hop_has_changed(recorded: Path, session: Debu
     looking_at(recorded, does)
 
 
+@pytest.mark.rest
 def test_states_and_rings_are_those_of_the_run(recorded: Path, session: DebugSession) -> None:
     async def does(hand: Hand) -> None:
         for cycle in (39000, 12000):
@@ -236,6 +240,7 @@ def test_the_time_line_has_faults_and_roles_where_they_were(recorded: Path, sess
     looking_at(recorded, does)
 
 
+@pytest.mark.rest
 def test_panes_help_and_a_terminal_that_is_too_small(recorded: Path) -> None:
     async def does(hand: Hand) -> None:
         for name in ("frame", "rings", "state", "listing"):

@@ -64,6 +64,7 @@ def test_a_screen_of_what_is_damaged_ends_with_one_line(
             step(path, cells_library(), OURS)
 
 
+@pytest.mark.rest
 def test_a_damaged_event_is_told_once_and_lets_commands_be(recorded: Path, tmp_path: Path) -> None:
     path = changed(recorded, tmp_path / "r", "UPDATE events SET fields = '[' WHERE kind = 'Struck' AND cycle = 9000")
 

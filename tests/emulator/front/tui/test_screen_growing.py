@@ -21,6 +21,7 @@ from ringhil.emulator.trace.recording import Recording
 from .hand import LIMIT, SERVER, Hand, looking_at
 
 
+@pytest.mark.rest
 def test_a_run_is_looked_at_while_it_is_recorded(recorded: Path, tmp_path: Path) -> None:
     growing = Growing(tmp_path / "g", loads(SERVER), cells_library(), OURS)
 

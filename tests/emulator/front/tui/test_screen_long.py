@@ -5,6 +5,8 @@ import signal
 from multiprocessing import active_children
 from pathlib import Path
 
+import pytest
+
 from ringhil.emulator.events.hardware import FRAMES
 from ringhil.emulator.front.tui.rows import KEPT, PAGE
 from ringhil.emulator.trace.recording import Recording, RecordingWriter
@@ -25,6 +27,7 @@ def synthetic(path: Path, model: Path, messages: int) -> None:
             writer.end({"verdict": "pass"})
 
 
+@pytest.mark.rest
 def test_however_long_a_recording_is_few_rows_of_it_are_read(recorded: Path, tmp_path: Path) -> None:
     messages = 12_000
     synthetic(tmp_path / "long", recorded, messages)
@@ -44,6 +47,7 @@ def test_however_long_a_recording_is_few_rows_of_it_are_read(recorded: Path, tmp
     looking_at(tmp_path / "long", does)
 
 
+@pytest.mark.rest
 def test_a_search_can_be_broken_off(recorded: Path, tmp_path: Path) -> None:
     synthetic(tmp_path / "long", recorded, 100_000)
 

@@ -236,6 +236,7 @@ def test_one_that_is_under_way_for_ever_never_ends(times: int) -> None:
     assert not desk.driver.never_ends(lambda amount: 0)
 
 
+@pytest.mark.rest
 def test_a_run_in_which_a_launch_never_ends_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if its GPU told no end of it, and said each time that it is under way; another one goes on `again` with it."""
     mail = Driver.mail

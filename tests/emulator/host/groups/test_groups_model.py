@@ -283,4 +283,4 @@ class Groups(RuleBasedStateMachine):
 
 
 TestGroups = Groups.TestCase
-TestGroups.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestGroups.settings = settings(stateful_step_count=40, deadline=None)

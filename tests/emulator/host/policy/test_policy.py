@@ -194,6 +194,7 @@ def cycles(policy: str, faults: str) -> int:
     return ended[-1]
 
 
+@pytest.mark.rest
 def test_shares_by_weight_are_faster_than_turns_when_a_gpu_is_degraded() -> None:
     """The figures of docs/reference/host.md."""
     found = {(policy, bool(faults)): cycles(policy, faults) for policy in POLICIES for faults in ("", DEGRADED)}

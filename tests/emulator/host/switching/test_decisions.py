@@ -29,6 +29,7 @@ def after(sizes: Sequence[int], next_size: int, second: int, left: int) -> tuple
 EQUAL = (10, 10, 10, 10)
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize(
     ("sizes", "second", "left", "prepared"),
     [
@@ -53,6 +54,7 @@ def test_the_next_tasks_second_stage_begins(sizes: tuple[int, ...], second: int,
     assert after(sizes, 10, second, left)[0] == prepared
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("next_size", "second", "left", "runs"),
     [

@@ -30,6 +30,7 @@ def play(requests: list[str], policy: SwitchPolicyName = PIPESWITCH, presets: li
     return Playing(scenario([TRAIN, INFER], requests, presets), policy)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("after", [8000, 11_111, 25_000, 40_001])
 def test_training_is_stopped_between_two_launches_and_the_step_is_done_again(after: int) -> None:
     playing = play(["train", f"infer, after: {after}"])
@@ -57,6 +58,7 @@ def test_training_is_stopped_between_two_launches_and_the_step_is_done_again(aft
     ]
 
 
+@pytest.mark.rest
 def test_a_model_that_still_comes_is_not_brought_to_its_end() -> None:
     """The link is slow: another group is on its way when training is stopped."""
     tasks, slow = [TRAIN, INFER], [*INTERRUPT, "link: 1000", "piece: 1024"]
@@ -112,6 +114,7 @@ def test_stop_start_stops_at_the_end_of_a_step_and_starts_the_process_again() ->
     assert len(playing.spans(0, SwitchPhase.START)) == len(playing.spans(0, SwitchPhase.CLEAN)) == 2
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("policy", [*SwitchPolicyName])
 def test_nobody_is_stopped_unless_the_file_says_so_and_the_policy_does(policy: SwitchPolicyName) -> None:
     requests = ["train", "infer, after: 20000"]

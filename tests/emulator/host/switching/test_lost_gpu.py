@@ -27,12 +27,14 @@ def moments(policy: SwitchPolicyName) -> list[int]:
     return sorted({at for span in spans for at in ((span.began + span.ended) // 2, span.ended - 20)})
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_was_not_over_is_done_by_the_next_one(policy: SwitchPolicyName) -> None:
     all_times = moments(policy)
     dies_at(policy, all_times[len(all_times) // 4 :: len(all_times) // 2])
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("policy", [SwitchPolicyName.PIPELINED, SwitchPolicyName.PIPESWITCH])
 def test_what_a_lost_gpu_had_computed_of_a_request_counts_for_nothing(policy: SwitchPolicyName) -> None:
     last = played(policy).spans(1, SwitchPhase.RUN)[-1]

@@ -119,6 +119,7 @@ _PARTS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 1500)), min_size=
 _TASKS = st.lists(st.tuples(_PARTS, st.integers(1, 3), st.integers(0, 30), st.integers(0, 800)), min_size=1, max_size=4)
 
 
+@pytest.mark.rest
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(_TASKS, st.data())
 def test_no_more_is_held_than_the_first_preset_value(

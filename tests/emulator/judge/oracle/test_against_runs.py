@@ -82,6 +82,7 @@ def played(seed: int) -> tuple[Scenario, Outcome]:
         server.engine.close()
 
 
+@pytest.mark.rest(but_one_in=10)
 @pytest.mark.parametrize("seed", sampled(SEEDS, "scenarios", 2))
 def test_a_real_run_ends_as_the_oracle_says(seed: int, library: Library) -> None:
     file, outcome = played(seed)
@@ -106,6 +107,7 @@ def test_a_real_run_ends_as_the_oracle_says(seed: int, library: Library) -> None
     assert held is None or link.epoch >= role.lowest(outcome.cycles)
 
 
+@pytest.mark.rest
 def test_the_runs_are_worth_it(library: Library) -> None:
     """Among them are breaks, GPUs cut off, roles that have moved."""
     outcomes = [played(seed)[1] for seed in SEEDS]

@@ -70,6 +70,7 @@ def test_nothing_of_what_is_judged_is_imported() -> None:
         assert not wrong, f"{module} reaches {sorted(wrong)}"
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("module", ["ringhil.emulator.judge.recovery.truth", "ringhil.emulator.judge.recovery.watch"])
 def test_the_walk_would_find_it(module: str) -> None:
     assert any(name.startswith("ringhil.firmware") for name in reached(module))

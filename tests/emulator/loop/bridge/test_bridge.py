@@ -107,6 +107,7 @@ def clocked(line: Line) -> int:
     return int.from_bytes(line.row[OUT["reg_rdata"] :][:4], "little")
 
 
+@pytest.mark.rest
 def test_hello_says_what_is_there(line: Line) -> None:
     line.do(NodeMessage.STEP, BAD)
     found = node_loop.MESSAGES[NodeMessage.HELLO_REPLY].parse(line.say(NodeMessage.HELLO, step=77))

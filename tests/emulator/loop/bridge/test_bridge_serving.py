@@ -67,6 +67,7 @@ def test_a_client_that_goes_before_its_answer_keeps_nobody_waiting() -> None:
             assert other.recv(100)[2] == NodeMessage.HELLO_REPLY.code
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("most", [60, 200])
 def test_a_board_by_rfc_2217_that_goes_is_a_dead_gpu(tmp_path: Path, most: int) -> None:
     (tmp_path / "s.yaml").write_text(SERVER)

@@ -147,6 +147,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(("text", "words"), WRONG, ids=[words[:60] for _, words in WRONG])
 def test_a_wrong_sweep_is_told_where_and_what_is_allowed(text: str, words: str) -> None:
     before = text.partition(HERE)[0].split("\n")

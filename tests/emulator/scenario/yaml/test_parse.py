@@ -103,6 +103,7 @@ def test_text_that_is_too_large_is_refused_at_once(tmp_path: Path) -> None:
         loads("é" * (MAX_BYTES // 2 + 1), str(file))
 
 
+@pytest.mark.rest
 def test_the_largest_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "full.yaml"
     file.write_text(SERVER + "#" * (MAX_BYTES - len(SERVER)))

@@ -42,6 +42,7 @@ def test_a_line_that_is_full_of_events_answers_requests(tmp_path: Path) -> None:
     assert "the line is too slow" in found[-1].text
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("baud", [pytest.param(9_600, marks=pytest.mark.slow(part="benches")), 38_400])
 def test_a_card_whose_line_is_too_slow_for_its_events_breaks_no_rule(baud: int, tmp_path: Path) -> None:
     """There are more censuses than it can tell of: it leaves some out, and says so."""

@@ -46,6 +46,7 @@ def checked(line: Any, *names: str) -> dict[str, PromiseFinding]:
 LONG, SLOW = "TellsOfNoneMissed", pytest.mark.slow(part="benches")
 
 
+@pytest.mark.rest(but_one_in=8)
 @pytest.mark.parametrize(
     "name", [*sampled((name for name in MISTAKES if name != LONG), "benches", 4), pytest.param(LONG, marks=SLOW)]
 )

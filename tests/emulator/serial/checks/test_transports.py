@@ -55,6 +55,7 @@ def unjudged(found: dict[str, PromiseFinding]) -> set[str]:
     return {rule for rule, finding in found.items() if finding.kept is Kept.NOT_JUDGED}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "transport", ["pty", *(pytest.param(name, marks=pytest.mark.slow(part="benches")) for name in ("tcp", "rfc2217"))]
 )
@@ -73,6 +74,7 @@ def test_bit_by_bit(tmp_path: Path, client: Callable[..., CheckedClient]) -> Non
         assert unjudged(checked(line, client, 2.0)) == {"refusals.cannot", "events.missed"}
 
 
+@pytest.mark.rest(but_one_in=2)
 def test_in_process(tmp_path: Path, client: Callable[..., CheckedClient]) -> None:
     (tmp_path / "server.yaml").write_text(ONE)
     with closing(opened_port(f"emulated://{tmp_path}/server.yaml")) as line:
@@ -117,6 +119,7 @@ def test_a_card_in_c(device: str, client: Callable[..., CheckedClient]) -> None:
     }
 
 
+@pytest.mark.rest
 def test_the_command_says_what_it_finds(device: str, tmp_path: Path) -> None:
     document = json.loads(ringhil("card", device, "check", "requests", "census", "--json").stdout)
     assert (document["verdict"], document["pass"], document["fail"], document["not_judged"]) == ("pass", 6, 0, 9)

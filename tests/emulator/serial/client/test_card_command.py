@@ -9,6 +9,7 @@ from tests.command import refusal, ringhil
 from tests.emulator.serial.served import ONE
 
 
+@pytest.mark.rest(but_one_in=6)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -97,6 +98,7 @@ def test_no_such_port_is_one_line(tmp_path: Path) -> None:
     assert "No such file or directory" in said
 
 
+@pytest.mark.rest
 def test_something_else_at_the_other_end_is_named() -> None:
     ours, theirs = os.openpty()
     os.write(ours, b"login: ")

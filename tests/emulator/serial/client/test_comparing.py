@@ -139,6 +139,7 @@ def test_what_a_client_before_it_has_left_on_the_line_is_none(url: str) -> None:
     assert (found.asked, found.rows) == (None, [])
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("name", ["50%.yaml", "what?.yaml", "a#b.yaml", "a b.yaml"])
 def test_a_server_may_have_any_name(url: str, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(ONE)
@@ -168,6 +169,7 @@ def test_a_dead_gpu_is_found(url: str) -> None:
     assert ("members", "0, 1, 3", "0, 1, 2, 3", True) in counted.rows
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("register", [name for name, address in ADDRESS.items() if 0 < address < 0x20])
 def test_every_register_that_can_be_written_is_compared(url: str, register: str) -> None:
     declared = {name for each in MAY_DIFFER for name in each.registers}

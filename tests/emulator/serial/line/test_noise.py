@@ -165,6 +165,7 @@ def conversation(folder: Path, make: Make, *, rate: int, count: int, tries: int)
     return repeated, damaged
 
 
+@pytest.mark.rest(but_one_in=2)
 def test_noise_makes_no_answer_wrong_or_missing(tmp_path: Path, make: Make) -> None:
     """One byte of 364 is struck, each way."""
     repeated, damaged = conversation(tmp_path, make, rate=60, count=3000, tries=10)
@@ -185,6 +186,7 @@ CUT, CLEARED = 30_000, 50_000  # cycles
 SLOW = "clock=100000&baud=9600"  # a write and its answer take 3,500 cycles
 
 
+@pytest.mark.rest(but_one_in=5)
 @pytest.mark.parametrize("later", range(0, 3500, 500))
 def test_a_line_that_is_cut_in_mid_message_is_one_error_and_serves_again(
     tmp_path: Path, make: Make, later: int

@@ -50,6 +50,7 @@ def session_of(port: str) -> list[object]:
         return [card.read(1, "watchdog"), card.write(1, "weight", 9), card.census(timeout=30)]
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("which", [0, 1])
 def test_programs_work_through_it_one_after_the_other_and_are_replayed(
     served: Served, tmp_path: Path, which: int

@@ -165,6 +165,7 @@ def test_a_second_program_is_told_that_another_has_the_port(tmp_path: Path) -> N
         assert card.census(timeout=30).count == 4
 
 
+@pytest.mark.rest
 def test_what_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "server.yaml"
     file.write_text(ONE)

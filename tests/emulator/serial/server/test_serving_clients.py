@@ -31,6 +31,7 @@ def has_ipv6() -> bool:
     return True
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 @pytest.mark.parametrize("scheme", ["tcp", "rfc2217"])
 def test_a_host_may_be_one_of_ipv6(scheme: str, run: Run) -> None:
@@ -196,6 +197,7 @@ class DeafCable:
         os.close(self._ours)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("kind", "where"),
     [(DeafPeer, "tcp://127.0.0.1:0"), (DeafPeer, "rfc2217://127.0.0.1:0"), (DeafCable, "/dev/pts")],

@@ -115,6 +115,7 @@ def flooded(served: Served, kind: str, *, reading: bool) -> None:
         assert after.census(timeout=PATIENCE).count == GPUS
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("kind", ["garbage", "long", "typed"])
 def test_a_flood_of_one_client_leaves_the_others_alone(served: Served, kind: str) -> None:
     flooded(served, kind, reading=False)

@@ -5,6 +5,8 @@ import os
 import socket
 from contextlib import suppress
 
+import pytest
+
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.serial.server.lines import TcpListener
 from ringhil.emulator.serial.server.listening import Pty
@@ -121,6 +123,7 @@ def test_lines_have_a_speed_when_one_is_asked_for(run: Run) -> None:
     serving.close()
 
 
+@pytest.mark.rest
 def test_events_on_a_slow_line_keep_no_answer_waiting(run: Run) -> None:
     """9600 baud, and more events than it carries, for a while: the answer comes within a second of the line's time."""
     now = [0.0]

@@ -103,6 +103,7 @@ def until_none_is_held(live: Live) -> None:
     assert live.held == 0
 
 
+@pytest.mark.rest
 @settings(max_examples=10)
 @given(
     asked=st.lists(st.sampled_from(sorted(ASKED)), min_size=1, max_size=8),

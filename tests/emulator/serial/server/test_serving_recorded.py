@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.command import refusal, ringhil
 from tests.emulator.serial.served import ONE, Served
 
@@ -26,6 +27,7 @@ def test_a_session_is_recorded_until_the_end_and_replays(tmp_path: Path) -> None
     assert ringhil("replay", record).stdout.startswith("identical: ")
 
 
+@pytest.mark.rest
 def test_of_a_server_that_is_killed_the_session_is_there_up_to_a_second_before(tmp_path: Path) -> None:
     """What is there replays, is stepped and exported."""
     record = tmp_path / "session"
@@ -65,6 +67,7 @@ def test_a_session_with_somebody_s_firmware_replays_with_that(tmp_path: Path) ->
     assert ringhil("replay", record, "--firmware", firmware).stdout.startswith("identical: ")
 
 
+@pytest.mark.rest
 def test_a_disk_that_is_full_is_named(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(ONE)
     program = (

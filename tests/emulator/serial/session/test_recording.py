@@ -101,6 +101,7 @@ def test_an_answer_never_stands_before_its_request(tmp_path: Path) -> None:
     assert ahead == 0
 
 
+@pytest.mark.rest(but_one_in=2, start=1)
 @pytest.mark.parametrize("recorded", [False, True])
 def test_an_rfc_2217_port_is_set_up_once_however_long_is_waited(
     tmp_path: Path, recorded: bool, monkeypatch: pytest.MonkeyPatch

@@ -41,6 +41,7 @@ def arrivals(link: BitTrueLink, side: Side, number: int) -> list[int]:
     return clocks
 
 
+@pytest.mark.rest
 @given(st.binary(max_size=60), st.binary(max_size=60), st.lists(st.integers(0, 3000), max_size=10))
 def test_any_bytes_pass_unchanged_both_ways_at_once(
     library: ctypes.CDLL, to_card: bytes, to_client: bytes, pauses: list[int]

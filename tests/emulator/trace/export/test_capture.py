@@ -186,6 +186,7 @@ def columns(file: Path, show: str) -> list[list[str]]:
     return [[row[2].strip(), row[4].strip(), row[7]] for row in rows]
 
 
+@pytest.mark.rest
 @needs_tshark
 def test_lines_name_who_speaks_to_whom_and_what_is_said(recording: Recording, tmp_path: Path) -> None:
     file = tmp_path / "run.pcapng"
@@ -220,6 +221,7 @@ def test_lines_name_who_speaks_to_whom_and_what_is_said(recording: Recording, tm
                     assert source == f"{'ab'[frame.card]}.{frame.my_discriminator >> 16}"
 
 
+@pytest.mark.rest
 @needs_tshark
 @settings(quick, max_examples=12)
 @given(frames=st.lists(st.sampled_from(KINDS).flatmap(lambda kind: valid(kind).map(lambda v: (kind, v))), min_size=8))
@@ -244,6 +246,7 @@ def test_any_frame_is_dissected_as_construct_parses_it(
 ASKED = {"key": 70_001, "amount": 70_002, "slice": 70_003, "priority": 201, "state": 70_004}
 
 
+@pytest.mark.rest(but_one_in=5)
 @needs_tshark
 @pytest.mark.parametrize("command", wire.Compute, ids=str)
 def test_commands_to_contexts_have_their_names_and_fields(tmp_path: Path, command: wire.Compute) -> None:
@@ -280,6 +283,7 @@ def test_further_segments_of_a_command_have_no_fields_of_their_own(tmp_path: Pat
     assert not any(name.startswith("ringhil.command") for name in fields)
 
 
+@pytest.mark.rest(but_one_in=2)
 @needs_tshark
 @pytest.mark.parametrize("cut", [1, 9, 23, 25, 40, 60])
 def test_a_frame_that_ends_too_early_is_told_and_nothing_breaks(tmp_path: Path, cut: int) -> None:

@@ -186,6 +186,7 @@ def test_one_whose_writer_was_killed_has_all_batches(tmp_path: Path) -> None:
 HEAD = 16 * 8192  # bytes: where all tables begin, and the first rows
 
 
+@pytest.mark.rest
 @unhurried
 @given(st.integers(0, 10**6))
 def test_one_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path, at: int) -> None:

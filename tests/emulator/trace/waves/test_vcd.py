@@ -191,6 +191,7 @@ def test_a_file_of_verilator(real: Path, tmp_path: Path) -> None:
     assert sum(len(changes) for changes in wanted.values()) > 5000
 
 
+@pytest.mark.rest
 def test_the_scope_around_the_top_is_left_out(real: Path, tmp_path: Path) -> None:
     convert(real, tmp_path / "w.fst")
     waves = fst(tmp_path / "w.fst")

@@ -53,6 +53,7 @@ def _agrees(page: Page, card: CardClient) -> None:
                 expect(place).not_to_have_attribute("aria-label", re.compile(rf"\b{word}\b"))
 
 
+@pytest.mark.rest
 def test_a_gpu_that_is_struck_is_bypassed_the_count_falls_and_the_page_says_it(
     opened: Opened, served: list[str]
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_gpu_that_is_struck_is_bypassed_the_count_falls_and_the_page_says_it(
         expect(page.locator("svg .card")).to_contain_text("6 of 6")
 
 
+@pytest.mark.rest
 def test_a_line_that_is_lost_is_shown_and_tried_again(opened: Opened, tmp_path: Path) -> None:
     with Served(tmp_path, SERVER, *LISTEN, *CLOCK) as first:
         where = first.ports["a"][0]

@@ -109,6 +109,7 @@ def now(page: Page) -> str:
     return page.get_by_test_id("now").locator("b").inner_text()
 
 
+@pytest.mark.rest
 def test_at_any_moment_every_gpu_is_as_it_was_played(opened: Opened, shown: Shown) -> None:
     page, draw = opened(shown.url), random.Random(5)
     everything = set[str]()
@@ -163,6 +164,7 @@ def test_a_task_is_told_with_all_its_members(opened: Opened, shown: Shown) -> No
     assert fields["tries"] == f"{gang.tries}"
 
 
+@pytest.mark.rest
 def test_it_plays_and_goes_to_both_ends(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     page.keyboard.press("Home")
@@ -221,6 +223,7 @@ def test_every_figure_has_its_curves_of_all_policies(opened: Opened, shown: Show
     expect(page.get_by_role("tabpanel", name="Figures")).to_contain_text("said")
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize(("width", "scheme"), SCHEMES)
 def test_axe_finds_nothing(opened: Opened, shown: Shown, width: int, scheme: str) -> None:
     page = opened(shown.url, width, color_scheme=scheme)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from ringhil.emulator.engine.library import cells_library
@@ -32,6 +33,7 @@ def pixels(page: Page) -> str:
     return data
 
 
+@pytest.mark.rest
 def test_a_page_that_is_served_plays_futures_when_it_is_asked_to(
     opened: Opened, lost: Path, doomed: ViewDoomed
 ) -> None:
@@ -45,6 +47,7 @@ def test_a_page_that_is_served_plays_futures_when_it_is_asked_to(
         expect(again.get_by_role("group", name="Since when it was lost")).to_be_visible()
 
 
+@pytest.mark.rest
 def test_a_page_that_stands_alone_has_what_was_found(opened: Opened, lost: Path, doomed: ViewDoomed) -> None:
     path = leave_page(lost, cells_library()).path
     assert path is not None

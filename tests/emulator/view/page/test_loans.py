@@ -66,6 +66,7 @@ def seen(loan: str) -> str:
     return SEEN if loan == HOSTILE else loan
 
 
+@pytest.mark.rest
 def test_at_any_moment_gpus_are_lent_to_whom_they_were(opened: Opened, shown: Shown) -> None:
     page, draw = opened(shown.page), random.Random(4)
     loans, gpus = shown.told["loans"], len({each["gpu"] for each in shown.told["gpus"]})
@@ -120,6 +121,7 @@ def test_a_loan_is_chosen_in_the_list_and_in_its_lane(opened: Opened, shown: Sho
     expect(title).to_have_text(f"Loan {SEEN}")
 
 
+@pytest.mark.rest
 def test_it_plays_and_goes_to_both_ends(opened: Opened, shown: Shown) -> None:
     page = opened(shown.page)
     now = page.get_by_test_id("now").locator("b")
@@ -133,6 +135,7 @@ def test_it_plays_and_goes_to_both_ends(opened: Opened, shown: Shown) -> None:
     expect(now).to_have_text(page.get_by_test_id("now").inner_text().partition("/")[2].strip())
 
 
+@pytest.mark.rest(but_one_in=4, start=3)
 @pytest.mark.parametrize(("width", "scheme"), SCHEMES)
 def test_axe_finds_nothing(opened: Opened, shown: Shown, width: int, scheme: str) -> None:
     page = opened(shown.page, width, color_scheme=scheme)
@@ -163,6 +166,7 @@ def lending(tmp_path: Path) -> Iterator[tuple[str, UsageLog]]:
             yield url, log
 
 
+@pytest.mark.rest
 def test_a_database_is_followed_while_somebody_lends(opened: Opened, lending: tuple[str, UsageLog]) -> None:
     url, log = lending
     with viewed(url) as address:

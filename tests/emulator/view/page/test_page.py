@@ -51,6 +51,7 @@ def holds(text: str, session: DebugSession) -> Condition:
     return parse(text, NAMES, values(session.recording.gpus))
 
 
+@pytest.mark.rest
 def test_of_a_run_that_failed_the_failure_comes_first(opened: Opened, tmp_path: Path) -> None:
     path = record(tmp_path / "r", firmware=LIAR)
     with viewed(path) as url, DebugSession(path, cells_library(), firmware=LIAR) as session:
@@ -68,6 +69,7 @@ def test_of_a_run_that_failed_the_failure_comes_first(opened: Opened, tmp_path: 
         page.close()
 
 
+@pytest.mark.rest
 def test_what_was_expected_and_was_not_so_is_said(opened: Opened, url: str) -> None:
     page = opened(url)
     page.get_by_role("button", name="fail").click()
@@ -99,6 +101,7 @@ def test_plays_pauses_and_goes_to_both_ends(opened: Opened, url: str, session: D
         assert now(page) == cycle
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("condition", ["kind == Counted and count < 5", "kind == election and way == to_cpu"])
 def test_search_finds_what_step_finds(opened: Opened, url: str, session: DebugSession, condition: str) -> None:
     page = opened(url)
@@ -124,6 +127,7 @@ def test_a_wrong_condition_is_said_with_its_place(opened: Opened, url: str) -> N
     expect(page.get_by_role("alert")).to_contain_text("Counted")
 
 
+@pytest.mark.rest
 def test_a_frame_on_its_way_shows_its_message(opened: Opened, url: str) -> None:
     page = opened(url)
     page.get_by_label("Cycle", exact=True).fill("12345")
@@ -178,6 +182,7 @@ def _agrees(page: Page, session: DebugSession, number: int) -> None:
         expect(said.get_by_text("unreachable")).to_have_count(int(before and not knows["reachable"]))
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("moments", [4, pytest.param(100, marks=pytest.mark.slow(part="pages"))])
 def test_at_random_moments_it_shows_what_python_says(
     opened: Opened, url: str, session: DebugSession, moments: int
@@ -194,6 +199,7 @@ def test_at_random_moments_it_shows_what_python_says(
         _agrees(page, session, number)
 
 
+@pytest.mark.rest
 def test_a_gpu_shows_its_registers_and_a_card_what_the_cpu_knows(
     opened: Opened, url: str, session: DebugSession
 ) -> None:
@@ -231,6 +237,7 @@ DRAWN = """() => new Promise(done => {
 SCHEMES = [(width, scheme) for width in (400, 1600) for scheme in ("light", "dark")]
 
 
+@pytest.mark.rest(but_one_in=4, start=1)
 @pytest.mark.parametrize(("width", "scheme"), SCHEMES)
 def test_axe_finds_nothing(opened: Opened, url: str, width: int, scheme: str) -> None:
     page = opened(url, width, color_scheme=scheme)
@@ -308,6 +315,7 @@ def test_every_control_is_reached_by_tab(opened: Opened, url: str) -> None:
     assert any(label.startswith("GPU a.0") for label in reached)
 
 
+@pytest.mark.rest
 def test_a_run_that_goes_on_is_followed_to_its_end(opened: Opened, tmp_path: Path) -> None:
     file = tmp_path / "server.yaml"
     file.write_text(SERVER + "until: 300000\n")
@@ -324,6 +332,7 @@ def test_a_run_that_goes_on_is_followed_to_its_end(opened: Opened, tmp_path: Pat
         page.close()
 
 
+@pytest.mark.rest
 def test_64_gpus_are_drawn_30_times_a_second(opened: Opened, tmp_path: Path) -> None:
     record_run(tmp_path / "r", loads(RING), cells_library())
     with viewed(tmp_path / "r") as url:
@@ -336,6 +345,7 @@ def test_64_gpus_are_drawn_30_times_a_second(opened: Opened, tmp_path: Path) -> 
     assert drawn >= 30
 
 
+@pytest.mark.rest
 def test_one_file_shows_the_rows_that_it_has(opened: Opened, recorded: Path, tmp_path: Path) -> None:
     """Of a short run all of them, without a server."""
     file = tmp_path / "r.html"
@@ -355,6 +365,7 @@ def test_one_file_shows_the_rows_that_it_has(opened: Opened, recorded: Path, tmp
         page.wait_for_function("() => document.querySelector('canvas').dataset.frames > 0")
 
 
+@pytest.mark.rest
 def test_the_same_moment_is_in_other_tools(opened: Opened, recorded: Path, session: DebugSession) -> None:
     """And an address names a moment."""
     with viewed(recorded) as url:

@@ -109,6 +109,7 @@ def drag(page: Page, over: Locator, begin: float, end: float) -> None:
     page.mouse.up()
 
 
+@pytest.mark.rest(but_one_in=4, start=3)
 @pytest.mark.parametrize(("width", "scheme"), [(1600, "light"), (400, "dark")])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_report_needs_nothing_and_axe_finds_nothing(
@@ -130,6 +131,7 @@ def test_a_report_needs_nothing_and_axe_finds_nothing(
     assert page.evaluate(WIDER, width) == []
 
 
+@pytest.mark.rest(but_one_in=4)
 @pytest.mark.parametrize("name", NAMES)
 def test_without_scripts_its_tables_stand(browser: Browser, folder: Path, name: str) -> None:
     context = browser.new_context(java_script_enabled=False)
@@ -293,6 +295,7 @@ def test_what_is_at_the_pointer_is_told_and_a_name_that_is_pressed_hides_its_cur
     expect(key).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(("name", "place", "recording"), [("share", 1, "s.rec"), ("switch", 0, "runs/pipelined.rec")])
 def test_a_bar_leads_to_its_moment_of_the_run(
     folder: Path, report: Callable[..., Page], name: str, place: int, recording: str

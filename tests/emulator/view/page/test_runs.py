@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[4]
 NAMES = [path.stem for path in sorted((ROOT / "docs/runs").glob("*.md"))]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("name", NAMES)
 def test_each_opens_from_a_disk_and_plays(name: str, opened: Callable[..., Page], tmp_path: Path) -> None:
     file = tmp_path / f"{name}.html"
