@@ -45,7 +45,7 @@ soak-ledger: $(VENV)/.test
 
 docs: $(VENV)/.docs page
 	rm -rf build/pages && mkdir -p build/pages
-	ln -s ../../README.md ../../CHANGELOG.md ../../CONTRIBUTING.md ../../LICENSE ../../docs ../../examples build/pages/
+	ln -s ../../README.md ../../CHANGELOG.md ../../CONTRIBUTING.md ../../SECURITY.md ../../LICENSE ../../docs ../../examples build/pages/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 man: $(VENV)/.docs

