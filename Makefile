@@ -4,6 +4,7 @@
 # make soak    the long campaigns, which `make test` leaves out: all parts not yet passed on this commit (PART="proofs pairs:7", PART=all)
 # make soak-ledger  which parts were run on which commit, and how they ended
 # make docs    the pages with an API reference as a site, build/site; fails at a link that leads nowhere
+# make man     manual pages of all commands, build/man; `man -M build/man ringhil-run` shows one
 # make vscode  the extension for VS Code: editors/vscode/ringhil.vsix (needs npm)
 # make lint    ruff, mypy and Verilator's lint alone
 # make coverage  what the cocotb benches reach of rtl/: build/coverage.html
@@ -26,7 +27,7 @@ BUILT := emulator/view/built
 # Where bytecode is not written, pytest and each process that it starts compile and rewrite all modules again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run page test soak soak-ledger docs vscode lint coverage prove fpga mutants mutants-firmware generate bench clean
+.PHONY: run page test soak soak-ledger docs man vscode lint coverage prove fpga mutants mutants-firmware generate bench clean
 
 run: $(VENV)/.run
 	$(BIN)/ringhil run $(SERVER) $(if $(DATA),--data '$(DATA)')
@@ -44,8 +45,11 @@ soak-ledger: $(VENV)/.test
 
 docs: $(VENV)/.docs page
 	rm -rf build/pages && mkdir -p build/pages
-	ln -s ../../README.md ../../CHANGELOG.md ../../CONTRIBUTING.md ../../LICENSE ../../docs ../../examples build/pages/
+	ln -s ../../README.md ../../CHANGELOG.md ../../CONTRIBUTING.md ../../SECURITY.md ../../LICENSE ../../docs ../../examples build/pages/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+man: $(VENV)/.docs
+	$(BIN)/python docs/man.py build/man/man1
 
 vscode:
 	@command -v npm >/dev/null || { echo "the extension is packed by npm; install it, e.g. apt-get install npm" >&2; exit 2; }

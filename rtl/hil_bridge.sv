@@ -4,6 +4,9 @@
 // The GPU's clock is a register, high for one clk_i in each of its cycles. Its inputs are there SETTLE clk_i before the
 // edge, and its outputs are looked at SETTLE clk_i after it, and after a change of its inputs: so many may its paths take.
 // What was seen stands as long before it is used. The GPU may rest for as long as the line does.
+//
+// The rows of inputs and outputs lie all over a chip. So what goes to many of their bytes, or comes from one of many, does
+// so by registers, a clk_i later: a path is long or has much to decide, not both.
 module hil_bridge
   import ringhil_pkg::*;
 (
@@ -53,14 +56,18 @@ module hil_bridge
   logic [2:0] byte_q;
   logic [LOG2-1:0] place_q;
   logic sending_q, clk_q, look_q, rst_q, alive_q, answered_q;
+  logic forget_q, now_q, keep_q;  // the rows become those of a reset; a cycle has begun; what was seen is sent
+  logic [IN-1:0] put_q;  // the byte of the inputs that becomes given_q
+  logic [7:0] given_q;
 
-  logic message, bad, done, clear, push, send, damaged, busy;
-  logic [7:0] heard, pushed;
+  logic message, bad, done, clear, push, push_q, send, damaged, busy, takes;
+  logic [7:0] heard, pushed, pushed_q;
+  logic [LOG2-1:0] place;
   logic [LOG2:0] length;
 
   logic [8*IN-1:0] in_q;
   logic [8*OUT-1:0] out, seen, sent_q;
-  logic [OUT-1:0] differs;
+  logic [OUT-1:0] differs_q;
   logic [15:0] changed;
   logic [6:0] at;
   logic unused_ok;
@@ -77,7 +84,7 @@ module hil_bridge
       .bad_o    (bad),
       .length_o (length),
       .done_i   (done),
-      .place_i  (place_q),
+      .place_i  (place),
       .byte_o   (heard)
   );
 
@@ -85,8 +92,8 @@ module hil_bridge
       .clk_i,
       .rst_i,
       .clear_i  (clear),
-      .push_i   (push),
-      .data_i   (pushed),
+      .push_i   (push_q),
+      .data_i   (pushed_q),
       .send_i   (send),
       .damaged_i(damaged),
       .busy_o   (busy),
@@ -98,8 +105,19 @@ module hil_bridge
   assign idle_o  = state_q == WAITS && !message && !busy;
   assign done    = state_q == SEND && sending_q && !busy;
   assign clear   = state_q == BEGIN;
-  assign send    = state_q == SEND && !sending_q;
+  assign send    = state_q == SEND && !sending_q && !push_q;
   assign damaged = state_q == WAITS && bad;
+
+  // heard is the byte at place_q.
+  always @* begin
+    case (state_q)
+      KIND, SEQUENCE, GROUPS: takes = 1'b1;
+      GROUP:                  takes = groups_q[0] && group_q < 4'(HIL_IN_GROUPS);
+      PUT:                    takes = bytes_q[0];
+      default:                takes = 1'b0;
+    endcase
+  end
+  assign place = state_q == WAITS ? '0 : place_q + LOG2'(takes);
 
   // ------------------------------------------------------------------------------------------------- the GPU
   ring_cell u_cell (
@@ -165,12 +183,9 @@ module hil_bridge
       .data_o(seen)
   );
 
-  for (genvar i = 0; i < OUT; i++) begin : g_differs
-    assign differs[i] = seen[8*i+:8] != sent_q[8*i+:8];
-  end
   for (genvar i = 0; i < 16; i++) begin : g_changed
     if (i < HIL_OUT_GROUPS) begin : g_group
-      assign changed[i] = differs[8*i+:8] != 8'h00;
+      assign changed[i] = differs_q[8*i+:8] != 8'h00;
     end else begin : g_none
       assign changed[i] = 1'b0;
     end
@@ -184,9 +199,12 @@ module hil_bridge
       ANSWER:  pushed = kind_q;
       NUMBER:  pushed = number_q;
       FIXED:   pushed = kind_q == HIL_REFUSED ? why_q : HELLO[HELLO_BITS-1-8*count_q-:8];
-      CHANGED: pushed = count_q == 4'h0 ? changed[15:8] : changed[7:0];
+      CHANGED: begin
+        pushed = count_q == 4'h1 ? changed[15:8] : changed[7:0];
+        push   = count_q != 4'h0;
+      end
       DIFFERS: begin
-        pushed = differs[8*group_q+:8];
+        pushed = differs_q[8*group_q+:8];
         push   = changed[group_q];
       end
       GET: begin
@@ -220,24 +238,30 @@ module hil_bridge
       rst_q      <= 1'b0;
       alive_q    <= 1'b0;
       answered_q <= 1'b0;
-      in_q       <= '0;
-      sent_q     <= '0;
+      forget_q   <= 1'b0;
+      now_q      <= 1'b0;
+      keep_q     <= 1'b0;
+      put_q      <= '0;
+      push_q     <= 1'b0;
     end else begin
+      place_q  <= place;
+      push_q   <= push;
+      forget_q <= 1'b0;
+      now_q    <= 1'b0;
+      keep_q   <= 1'b0;
+      put_q    <= '0;
       unique case (state_q)
         WAITS: begin
-          place_q <= '0;
           count_q <= 4'h0;
           group_q <= 4'h0;
           if (message && !busy) state_q <= KIND;
         end
         KIND: begin
           kind_q  <= heard;
-          place_q <= place_q + 1'b1;
           state_q <= SEQUENCE;
         end
         SEQUENCE: begin
           number_q <= heard;
-          place_q  <= place_q + 1'b1;
           kind_q   <= HIL_REFUSED;
           state_q  <= BEGIN;
           if (length < (LOG2 + 1)'(2)) why_q <= HIL_WHY_BAD_LENGTH;
@@ -255,16 +279,14 @@ module hil_bridge
             answered_q <= 1'b1;
             state_q    <= GROUPS;
             if (kind_q == HIL_RESET) begin
-              in_q    <= '0;
-              sent_q  <= '0;
-              rst_q   <= 1'b1;
-              alive_q <= 1'b0;
-            end else if (kind_q == HIL_STEP) in_q[8*HIL_IN_NOW+:64] <= in_q[8*HIL_IN_NOW+:64] + 64'h1;
+              forget_q <= 1'b1;
+              rst_q    <= 1'b1;
+              alive_q  <= 1'b0;
+            end else now_q <= kind_q == HIL_STEP;
           end
         end
         GROUPS: begin
           groups_q <= {groups_q[7:0], heard};
-          place_q  <= place_q + 1'b1;
           count_q  <= count_q + 1'b1;
           if (count_q != 4'h0) state_q <= GROUP;
         end
@@ -272,7 +294,6 @@ module hil_bridge
           byte_q <= 3'h0;
           if (groups_q[0] && group_q < 4'(HIL_IN_GROUPS)) begin
             bytes_q <= heard;
-            place_q <= place_q + 1'b1;
             state_q <= PUT;
           end else if (groups_q[15:1] != 15'h0 && !groups_q[0]) begin
             groups_q <= groups_q >> 1;
@@ -289,10 +310,7 @@ module hil_bridge
           end
         end
         PUT: begin
-          if (bytes_q[0]) begin
-            in_q[8*at+:8] <= heard;
-            place_q       <= place_q + 1'b1;
-          end
+          if (bytes_q[0]) put_q[at] <= 1'b1;
           bytes_q <= bytes_q >> 1;
           byte_q  <= byte_q + 1'b1;
           if (byte_q == 3'h7) begin
@@ -345,16 +363,16 @@ module hil_bridge
         end
         CHANGED: begin
           count_q <= count_q + 1'b1;
-          if (count_q != 4'h0) state_q <= DIFFERS;
+          if (count_q == 4'h2) state_q <= DIFFERS;
         end
         DIFFERS: begin
-          bytes_q <= differs[8*group_q+:8];
+          bytes_q <= differs_q[8*group_q+:8];
           byte_q  <= 3'h0;
           if (changed[group_q]) state_q <= GET;
           else begin
             group_q <= group_q + 1'b1;
             if (group_q == 4'(HIL_OUT_GROUPS - 1)) begin
-              sent_q  <= seen;
+              keep_q  <= 1'b1;
               state_q <= SEND;
             end
           end
@@ -366,16 +384,33 @@ module hil_bridge
             group_q <= group_q + 1'b1;
             state_q <= DIFFERS;
             if (group_q == 4'(HIL_OUT_GROUPS - 1)) begin
-              sent_q  <= seen;
+              keep_q  <= 1'b1;
               state_q <= SEND;
             end
           end
         end
         default: begin  // SEND
-          sending_q <= !done;
+          sending_q <= send || (sending_q && busy);
           if (done) state_q <= WAITS;
         end
       endcase
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------------- the rows
+  always_ff @(posedge clk_i) begin
+    given_q  <= heard;
+    pushed_q <= pushed;
+    if (rst_i || forget_q) begin
+      in_q   <= '0;
+      sent_q <= '0;
+    end else begin
+      if (now_q) in_q[8*HIL_IN_NOW+:64] <= in_q[8*HIL_IN_NOW+:64] + 64'h1;
+      for (int i = 0; i < IN; i++) if (put_q[i]) in_q[8*i+:8] <= given_q;
+      if (keep_q) sent_q <= seen;
+    end
+    if (state_q == CHANGED && count_q == 4'h0) begin
+      for (int i = 0; i < OUT; i++) differs_q[i] <= seen[8*i+:8] != sent_q[8*i+:8];
     end
   end
 endmodule

@@ -1,6 +1,7 @@
 // Takes messages off a line: 00 | COBS(message, CRC) | 00. Whatever comes, the next zero byte begins afresh.
 //
-// A whole message waits, message_o high, with length_o bytes without CRC, and nothing more is taken until done_i.
+// A whole message waits, message_o high, with length_o bytes without CRC, and nothing more is taken until done_i. byte_o is
+// the byte at place_i a clock ago.
 // bad_o: what stood between two zero bytes was no message, or one of more than HIL_ROOM bytes with its CRC.
 module hil_rx
   import ringhil_pkg::*;
@@ -34,7 +35,6 @@ module hil_rx
   assign ready_o   = !message_q;
   assign message_o = message_q;
   assign length_o  = used_q - CRC_BYTES;
-  assign byte_o    = mem_q[place_i];
 
   assign take    = valid_i && ready_o;
   assign zero    = data_i == 8'h00;
@@ -47,6 +47,7 @@ module hil_rx
 
   always_ff @(posedge clk_i) begin
     if (write && used_q != ROOM) mem_q[used_q[LOG2-1:0]] <= written;
+    byte_o <= mem_q[place_i];
   end
 
   always_ff @(posedge clk_i) begin

@@ -12,7 +12,8 @@ module settling
 );
   localparam logic [3:0] SETTLE = 4;
   // Of its states, in their order.
-  localparam logic [3:0] STANDS = 6, FOLLOWS = 7, BEGIN = 8, ANSWER = 9, NUMBER = 10, CHANGED = 12, DIFFERS = 13, GET = 14;
+  localparam logic [3:0] GROUPS = 3, GROUP = 4, PUT = 5, STANDS = 6, FOLLOWS = 7, BEGIN = 8, ANSWER = 9, NUMBER = 10;
+  localparam logic [3:0] CHANGED = 12, DIFFERS = 13, GET = 14, SEND = 15;
 
   logic rx_ready_o, tx_valid_o, idle_o;
   logic [7:0] tx_data_o;
@@ -56,7 +57,7 @@ module settling
       if (rises) assert (given_q >= SETTLE - 1 && risen_q >= 2 * SETTLE - 1);
       if (looks) assert (given_q >= SETTLE - 1 && risen_q >= SETTLE - 1);
       if (looks) assert (given != 4'h0);
-      if (dut.state_q inside {CHANGED, DIFFERS, GET}) assert (seen >= SETTLE - 1);
+      if (dut.state_q inside {CHANGED, DIFFERS, GET} || dut.keep_q) assert (seen >= SETTLE - 1);
       // Helpers: how far each state is from the changes.
       assert (!dut.clk_q || (follows && count == 4'h0));
       assert (!dut.look_q || dut.state_q == BEGIN);
@@ -64,6 +65,9 @@ module settling
       assert (risen >= (follows ? count : SETTLE + (stands ? count : 4'h0)));
       if (stands) assert (given >= count);
       if (follows) assert (given >= SETTLE + count);
+      assert (dut.put_q == '0 || dut.state_q inside {PUT, GROUP});
+      assert (!(dut.forget_q || dut.now_q) || dut.state_q == GROUPS);
+      assert (!dut.keep_q || dut.state_q == SEND);
       if (dut.state_q == ANSWER) assert (seen >= 1);
       if (dut.state_q == NUMBER) assert (seen >= 2);
     end

@@ -39,6 +39,7 @@ from ringhil.emulator.terminated import Terminated
 COMMANDS = {
     "card": "Talk to a card, real or emulated, over a serial line.",
     "bench": "Measure speed, beside that of other ways to run the RTL.",
+    "doctor": "Try what ringhil needs on this machine; say what is missing, and how to get it.",
     "explore": "Inject every fault at every place, pairs and random schedules; minimise what fails.",
     "export": "Write a recording for other tools: Wireshark, Perfetto, waves, JSON lines.",
     "extcap": "Let Wireshark capture from a recording while it is written.",
