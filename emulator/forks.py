@@ -134,16 +134,20 @@ def describe(ended: int) -> str:
     return f"was ended by {name}" + (" (out of memory?)" if -ended == signal.SIGKILL else "")
 
 
+def answered(act: Callable[[], T]) -> tuple[bool, T | str]:
+    """Whether `act` has come to an end, and what it has returned, or what is wrong in one line."""
+    try:
+        return True, act()
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return False, f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+
+
 def _answer(act: Callable[[], object], writing: int) -> NoReturn:
     """Run in the child. What is the parent's isn't cleaned up here: it is still in use there."""
     code = 1
     try:
-        try:
-            answer = (True, act())
-        except Exception as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            answer = (False, f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})")
-        _write_all(writing, pickle.dumps(answer))
+        _write_all(writing, pickle.dumps(answered(act)))
         code = 0
     finally:
         os._exit(code)

@@ -1,12 +1,11 @@
 """What firmware can ask for: frames to send, timers to set, registers to write. Whoever runs it carries them out."""
 
-from dataclasses import dataclass
-
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.values import value
 from ringhil.protocol.wire import Port
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Send:
     """Send a frame (wire bytes) by a port of the mailbox."""
 
@@ -14,7 +13,7 @@ class Send:
     frame: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Tell:
     """Send a message by a port of the mailbox; whoever carries it out encodes it."""
 
@@ -22,7 +21,7 @@ class Tell:
     message: Keepalive | Election
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SetTimer:
     """Call back with this name after `delay` cycles; a timer of the same name is replaced."""
 
@@ -30,14 +29,14 @@ class SetTimer:
     delay: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CancelTimer:
     """Forget the timer of this name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Write:
     """Write a register of this GPU's node (`protocol.registers`)."""
 
@@ -45,7 +44,7 @@ class Write:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Remember:
     """Keep this epoch where a crash of the GPU does not reach it, before any later action is carried out."""
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ringhil.firmware.actions import Action
 from ringhil.firmware.census import PERIOD, TIMEOUT, Census, CensusConfig
-from ringhil.firmware.commands import CancelTimer, Remember, Send, Tell, Write
+from ringhil.firmware.commands import CancelTimer, Remember, Send, SetTimer, Tell, Write
 from ringhil.firmware.observations import Counted, Deposed, Elected, Granted, Lapsed
 from ringhil.protocol import codec, wire
 from ringhil.protocol.frames import Election, Keepalive
@@ -103,7 +103,7 @@ class GpuProgram:
             message = codec.decode(frame, link=False)
         except codec.FrameError:
             return []
-        assert isinstance(message, Keepalive | Election)
+        assert isinstance(message, (Keepalive, Election))
         elector = self.electors.get(_ROLE.get(message.role, ""))
         if elector is None:
             return []
@@ -115,10 +115,15 @@ class GpuProgram:
         """The actions, and what follows from them for this GPU."""
         result: list[Action] = []
         for action in actions:
-            result.append(Send(action.port, codec.encode(action.message)) if isinstance(action, Tell) else action)
-            if isinstance(action, Elected | Granted):
+            if isinstance(action, Tell):
+                result.append(Send(action.port, codec.encode(action.message)))
+                continue
+            result.append(action)
+            if isinstance(action, SetTimer):
+                continue
+            if isinstance(action, (Elected, Granted)):  # a union would be made anew each time
                 result += self._take_up(action.role, action.epoch, now)
-            elif isinstance(action, Deposed | Lapsed):
+            elif isinstance(action, (Deposed, Lapsed)):
                 result += self._lay_down(action.role, now)
             elif isinstance(action, Remember):
                 result.append(Write("memory", action.epoch))

@@ -1,9 +1,9 @@
 """What firmware wants known: counts, roles, whom it hears. Nothing has to be done for them."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from ringhil.protocol.reasons import LeaseEnd, Rejection
+from ringhil.protocol.values import value
 from ringhil.protocol.wire import CensusVerdict, Role
 
 _Role = Annotated[Role, "entry or boundary"]
@@ -12,7 +12,7 @@ _Rank = Annotated[int, "of the member in its group, from 0"]
 _Gpu = Annotated[int, "number of the other GPU in its card"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Counted:
     """A census has been accepted (R4)."""
 
@@ -28,7 +28,7 @@ class Counted:
     weight: Annotated[int, "of all members, in quarters; a degraded one counts a quarter; 0: never any records"] = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Rejected:
     """A statistics frame, or a round, was rejected."""
 
@@ -36,14 +36,14 @@ class Rejected:
     sequence: Annotated[int, "number of the newest round, also of a message of another one"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Suspected:
     """GPUs may have spoiled the messages that were rejected."""
 
     gpus: Annotated[tuple[int, ...], "numbers of the GPUs; one only when it is certain"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Elected:
     """This member holds the lease of its group from now on, under this epoch (R9, R10)."""
 
@@ -51,7 +51,7 @@ class Elected:
     epoch: _Epoch
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Deposed:
     """This member holds the lease no longer: it ran out, was fenced off, or handed over."""
 
@@ -60,7 +60,7 @@ class Deposed:
     why: Annotated[LeaseEnd, "why it ended"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Granted:
     """The grantor, a warden or the CPU, has given the lease to a member."""
 
@@ -70,7 +70,7 @@ class Granted:
     until: Annotated[int, "cycle in which it ends unless it is renewed"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Lapsed:
     """A granted lease has ended for the grantor: it was not renewed, was released, or was fenced off."""
 
@@ -80,7 +80,7 @@ class Lapsed:
     why: Annotated[LeaseEnd, "why it ended"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PeerDown:
     """A GPU of the group has been silent for a whole detection time."""
 
@@ -88,7 +88,7 @@ class PeerDown:
     gpu: _Gpu
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PeerUp:
     """A GPU of the group is heard: for the first time, or again, at the first keepalive after long enough."""
 

@@ -6,12 +6,12 @@ that belongs there and an intact tag, in ring order, so each GPU once, no more t
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ringhil.protocol import crc, wire
 from ringhil.protocol.frames import Record, Statistics
 from ringhil.protocol.reasons import Rejection
+from ringhil.protocol.values import value
 from ringhil.protocol.wire import Port
 
 _CCW, _WRAPPED, _CIRCULATING = wire.Flag.CCW, wire.Flag.WRAPPED, wire.Flag.CIRCULATING
@@ -20,7 +20,7 @@ _ARRIVED_BAD = wire.RecordFlag.ARRIVED_BAD
 _ARRIVED_MARKED = wire.RecordFlag.ARRIVED_MARKED
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Arm:
     """An accepted message: how many GPUs it counted, and who (None when it carried no records, or not all).
 

@@ -4,11 +4,12 @@ Generated from wire.py: do not edit; `make generate` rewrites it.
 """
 
 import struct
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ringhil.protocol.values import value
 
-@dataclass(frozen=True, slots=True)
+
+@value(frozen=True, slots=True)
 class Record:
     """Fixed fields, bits: id 16, hop 16, state 8, flags 8, gpu_type 8, stamp 8, weight 16, errors 8,
     peer 8, tag 32."""
@@ -28,7 +29,7 @@ class Record:
     tag: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Statistics:
     """Fixed fields, bits: card 8, flags 16, ttl 16, origin 16, epoch 32, sequence 32, count 16,
     records_count 16, expected 16, record_limit 16, sent_at 64."""
@@ -50,7 +51,7 @@ class Statistics:
     records: tuple[Record, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Keepalive:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32,
     my_discriminator 32, your_discriminator 32, role 8, priority 8, multiplier 8, state 8, interval 32,
@@ -78,7 +79,7 @@ class Keepalive:
     holder: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Election:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, candidate 16,
     operation 8, role 8, lease 32, members 64."""
@@ -100,7 +101,7 @@ class Election:
     members: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Work:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
     attempt 16, segment 16, segment_bytes 16, length 32, compute 8, source_card 8, context 16."""
@@ -126,7 +127,7 @@ class Work:
     payload: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Result:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
     attempt 16, status 16, source_card 8, queued 8, digest 64, length 32, cycles 32."""
@@ -151,7 +152,7 @@ class Result:
     cycles: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Acknowledgement:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
     attempt 16, status 16, source_card 8, queued 8."""
@@ -173,7 +174,7 @@ class Acknowledgement:
     queued: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Report:
     """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, source 16,
     count 16, size 16, verdict 16, break_after 16, break_before 16, rejected 32, sent_at 64, suspects 16,

@@ -4,6 +4,7 @@ import ctypes
 import linecache
 import os
 import re
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,10 +75,10 @@ class Topology:
 
 @dataclass(frozen=True)
 class Events:
-    """What a run brought: events, and the frames' bytes. Valid until the next call of run()."""
+    """What a run brought: events, and the frames' bytes."""
 
-    raw: memoryview  # bytes of the table
-    buffer: memoryview
+    raw: bytes  # of the table
+    buffer: bytes
 
     @property
     def table(self) -> NDArray[np.void]:
@@ -94,14 +95,14 @@ class Events:
     def frame(self, row: "np.void") -> bytes:
         """Bytes of the frame of one row."""
         start = int(row["offset"])
-        return bytes(self.buffer[start : start + int(row["length"])])
+        return self.buffer[start : start + int(row["length"])]
 
 
 _ROW = layout.EVENT.packed
 _MESSAGE = layout.MESSAGE.packed
 _OUTSIDE = layout.OUTSIDE.packed
 _DIFFERENCE = layout.DIFFERENCE.packed
-_NOTHING = Events(memoryview(b""), memoryview(b""))
+_NOTHING = Events(b"", b"")
 # Places in the library's struct Ended; a table's address stands behind its number of rows.
 _NOW, _EVENTS, _EVENTS_AT, _BYTES, _BYTES_AT, _CHANGES, _, _OBSERVATIONS, _, *_COUNTERS = range(
     len(layout.ENDED.fields)
@@ -311,9 +312,10 @@ class Engine:
         ended = self._ended
         if not ended[_EVENTS]:
             return _NOTHING
-        rows = (ctypes.c_char * (ended[_EVENTS] * EVENT.itemsize)).from_address(ended[_EVENTS_AT])
-        frames = (ctypes.c_char * ended[_BYTES]).from_address(ended[_BYTES_AT])
-        return Events(memoryview(rows).cast("B"), memoryview(frames).cast("B"))
+        # Copies: an array of ctypes is a type of its own for each length, which costs more than a frame has bytes.
+        rows = ctypes.string_at(ended[_EVENTS_AT], ended[_EVENTS] * _ROW.size)
+        frames = ctypes.string_at(ended[_BYTES_AT], ended[_BYTES]) if ended[_BYTES] else b""
+        return Events(rows, frames)
 
     def _rows(self, number: int, dtype: "np.dtype[np.void]") -> NDArray[np.void]:
         """A copy of the table whose number of rows is at `number`."""
@@ -326,8 +328,8 @@ class Engine:
 
     def send_from_cpu(self, cell: int, frames: Sequence[bytes], *, at: int = 0) -> None:
         """The CPU sends frames to a GPU, one after the other, from cycle `at` on."""
-        lengths = np.array([len(f) for f in frames], dtype=np.uint32)
-        self._calls.ringhil_send_host(self._handle, cell, at, b"".join(frames), lengths.ctypes.data, len(frames))
+        lengths = struct.pack(f"={len(frames)}I", *map(len, frames))
+        self._calls.ringhil_send_host(self._handle, cell, at, b"".join(frames), lengths, len(frames))
 
     def forget_mail(self, cell: int) -> None:
         """Drop what a GPU's firmware had not yet written: it died."""

@@ -1,13 +1,13 @@
 """What firmware wants known, as the kernel tells it."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from ringhil.emulator.events.fields import Cell, Cycle
 from ringhil.firmware.observations import Observation
+from ringhil.protocol.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FirmwareCalled:
     """A GPU's firmware is told something next: a method of it is called."""
 
@@ -19,7 +19,7 @@ class FirmwareCalled:
     frame: Annotated[bytes, "that it is told of; empty: none"] = b""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FirmwareSaid:
     """The firmware of a GPU wants something known."""
 

@@ -1,12 +1,12 @@
 """What the kernel tells of the hardware: frames on their way, time, registers, nodes outside."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from ringhil.emulator.events.fields import Cell, Cycle
+from ringhil.protocol.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FrameSeen:
     """A frame on its way between RTL and Python, at a GPU. Listen to the four ways, or `Stream.listen_to_frames`."""
 
@@ -51,7 +51,7 @@ class FromCpu(FrameSeen):
 FRAMES: tuple[type[FrameSeen], ...] = (ToFirmware, FromFirmware, ToCpu, FromCpu)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Advanced:
     """The engine has run on; told before anything else of that run."""
 
@@ -60,7 +60,7 @@ class Advanced:
     cycle: Annotated[int, "the one that is simulated next"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RegisterChanged:
     """A register that somebody has the engine watch (`Engine.watch_register`) reads otherwise."""
 
@@ -72,7 +72,7 @@ class RegisterChanged:
     value: Annotated[int, "of all its bits; only those that are watched count"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class NodeDiffered:
     """A node outside did otherwise than its twin in this process; told when the engine has run on."""
 

@@ -1,14 +1,14 @@
 """What a server tells of its CPU and of its timeline."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from ringhil.emulator.events.fields import Card, Cell, Cycle, Why
 from ringhil.emulator.scenario import TimelineEvent
 from ringhil.firmware.observations import Granted, Lapsed
+from ringhil.protocol.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CpuSaid:
     """The CPU has granted the entry role of a card, or a lease of its has ended."""
 
@@ -19,7 +19,7 @@ class CpuSaid:
     what: Annotated[Granted | Lapsed, "which of the two"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TakenIn:
     """The CPU has read a frame that came from a GPU, and done what follows from it."""
 
@@ -31,7 +31,7 @@ class TakenIn:
     bad: Annotated[bool, "it arrived damaged"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SharedOut:
     """The CPU splits the units that nobody has begun over the cards."""
 
@@ -42,7 +42,7 @@ class SharedOut:
     shares: Annotated[tuple[int, ...], "units of each card, in the order of the cards"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Struck:
     """An event of the timeline has just been put into the hardware; a loan when its register was written."""
 
@@ -52,7 +52,7 @@ class Struck:
     event: Annotated[TimelineEvent, "fault, clear, lend or take_back, as the file or a client has it"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LoanAsked:
     """A GPU is to be lent, or taken back."""
 
@@ -63,7 +63,7 @@ class LoanAsked:
     lend: Annotated[bool, "it is to be lent; taken back otherwise"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Draining:
     """A GPU gets no new work: it is lent when it has none left."""
 
@@ -73,7 +73,7 @@ class Draining:
     cell: Cell
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class NotLent:
     """A GPU stays with the server, though it was to be lent."""
 
@@ -84,7 +84,7 @@ class NotLent:
     why: Why
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class NodeLost:
     """The hardware of a GPU, outside, is gone: from now on it is one that has failed."""
 
@@ -95,7 +95,7 @@ class NodeLost:
     why: Why
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FirmwareLost:
     """The firmware of a GPU has crashed or never answers, or its board is gone: from the next cycle on it is a GPU that
     hangs."""
@@ -107,7 +107,7 @@ class FirmwareLost:
     why: Why
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CountAsked:
     """Somebody outside has asked the entry GPU of a card to count now."""
 
@@ -117,7 +117,7 @@ class CountAsked:
     card: Card
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PassedOn:
     """A driver outside sends a frame to a context of a GPU; the CPU sends it next."""
 
@@ -129,7 +129,7 @@ class PassedOn:
     context: Annotated[int, "number of the context"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FirmwareStopped:
     """A GPU has failed, and its firmware with it. Of a GPU without firmware nothing is told."""
 
@@ -139,7 +139,7 @@ class FirmwareStopped:
     cell: Cell
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Flapped:
     """A flapping GPU has failed, or recovered."""
 
@@ -151,7 +151,7 @@ class Flapped:
     failed: Annotated[bool, "it has failed; it has recovered otherwise"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LossOver:
     """A counted loss of keepalives has ended by itself."""
 

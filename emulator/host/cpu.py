@@ -78,9 +78,9 @@ class Cpu:
             message = codec.decode(frame, link=False)
         except codec.FrameError:
             return
-        if isinstance(message, Keepalive | Election):
+        if isinstance(message, (Keepalive, Election)):
             self._leases.answer(cell, message)
-        elif isinstance(message, Report | Result | Acknowledgement):
+        elif isinstance(message, (Report, Result, Acknowledgement)):
             card = self._leases.holder(cell, message.epoch)
             if card is None:
                 self.work.fenced += 1

@@ -85,7 +85,7 @@ class Judge:
         elif isinstance(what, Suspected):
             watch.suspected(card, what, o.cycle)
             self.names.suspected(card, what.gpus, o.cycle)
-        elif isinstance(what, Elected | Deposed):
+        elif isinstance(what, (Elected, Deposed)):
             group = self._wiring.crossings[o.cell].group if what.role is Role.BOUNDARY else None
             role = watch.cards[card].role if group is None else watch.links[group]
             if isinstance(what, Elected):

@@ -148,7 +148,7 @@ class Kernel(CardPort):
         for cycle, cell, kind, port, bad, _, offset, length in events:
             if changes:
                 self._tell_changes(changes, cycle)
-            frame = bytes(events.buffer[offset : offset + length])
+            frame = events.buffer[offset : offset + length]
             ring = kind == FROM_RING
             if self._to_firmware if ring else self._to_cpu:
                 self.observations.tell((ToFirmware if ring else ToCpu)(cycle, cell, port, frame, bool(bad)))

@@ -12,8 +12,9 @@ Generated from wire.py: do not edit; `make generate` rewrites it.
 """
 
 import struct
-from dataclasses import dataclass
 from typing import ClassVar
+
+from ringhil.protocol.values import value
 '''
 
 
@@ -30,7 +31,7 @@ def _class(name: str, definition: object, kind: int | None) -> str:
     trailer = ("e2e_crc", "link_crc")
     head = [(n, size) for n, size in fields if n not in trailer]
     fmt = ">" + "".join(_FORMATS[size] for _, size in head)
-    lines = ["@dataclass(frozen=True, slots=True)", f"class {name}:"]
+    lines = ["@value(frozen=True, slots=True)", f"class {name}:"]
     bits = "".join(f" {n} {size * 8}," for n, size in head if n != "kind").rstrip(",")
     lines += [f'    """Fixed fields, bits:{bits}."""', ""]
     lines[-2] = "\n".join(_wrap(lines[-2]))

@@ -23,6 +23,7 @@ class Warm:
 
     def __init__(self, scenario: Scenario, library: Library, until: int, *, firmware: FirmwareChoice = OURS) -> None:
         self.scenario = scenario
+        self.all_in_memory = not firmware.chosen  # others' firmware has processes, or boards, of its own
         self.server = Run(scenario, library, firmware=firmware)
         self.server.start()
         self.run_to(until)

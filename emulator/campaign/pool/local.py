@@ -26,7 +26,8 @@ class LocalPool(Pool[T, A]):
     """Does `work` in `jobs` processes. It raises what costs a task its answer; what it leaves behind in the process is
     there for the next task. `once`: a process does one batch. `patience`: seconds that a task may take, None: for
     ever. `started` is told the process id of every process. `apart`: each is a process group of its own, so that what
-    ends its own group ends one task (on Linux, where a process ends with its parent whatever its group)."""
+    ends its own group ends one task (on Linux, where a process ends with its parent whatever its group). `ended` is
+    called in each process that comes to its end by itself."""
 
     def __init__(
         self,
@@ -37,8 +38,10 @@ class LocalPool(Pool[T, A]):
         patience: float | None = None,
         started: Callable[[int], None] = lambda pid: None,
         apart: bool = False,
+        ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._work, self._jobs, self._once, self._patience, self._started = work, jobs, once, patience, started
+        self._ended = ended
         self._apart = apart and sys.platform == "linux"
         self._workers: list[Worker[T]] = []
         self._again: deque[T] = deque()
@@ -60,7 +63,9 @@ class LocalPool(Pool[T, A]):
         if idle:
             worker = idle[0]
         else:
-            worker = Worker.start(self._work, once=self._once, others=self._workers, apart=self._apart)
+            worker = Worker.start(
+                self._work, once=self._once, others=self._workers, apart=self._apart, ended=self._ended
+            )
             self._workers.append(worker)
             _log.info("process %d started", worker.pid)
         _log.debug("process %d does %d tasks from %s on", worker.pid, len(batch), batch[0])

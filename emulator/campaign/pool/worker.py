@@ -44,15 +44,23 @@ class Worker(Generic[T]):
     late: bool = False
 
     @classmethod
-    def start(cls, work: Work, *, once: bool, others: Iterable["Worker[T]"], apart: bool = False) -> "Worker[T]":
+    def start(
+        cls,
+        work: Work,
+        *,
+        once: bool,
+        others: Iterable["Worker[T]"],
+        apart: bool = False,
+        ended: Callable[[], None] = lambda: None,
+    ) -> "Worker[T]":
         """A new process. `once`: it ends after a batch; `others`: those whose connections it must not hold open;
-        `apart`: in a process group of its own."""
+        `apart`: in a process group of its own; `ended`: called there at its end."""
         ours, theirs = Pipe()
         pid = fork()
         if pid == 0:
             if apart:
                 os.setpgid(0, 0)
-            _child(work, once, theirs, [ours, *(other.connection for other in others)])
+            _child(work, once, ended, theirs, [ours, *(other.connection for other in others)])
         theirs.close()
         return cls(pid, ours)
 
@@ -74,7 +82,13 @@ class Worker(Generic[T]):
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-def _child(work: Work, once: bool, connection: "Connection[Any, Any]", inherited: Iterable["Connection"]) -> NoReturn:
+def _child(
+    work: Work,
+    once: bool,
+    ended: Callable[[], None],
+    connection: "Connection[Any, Any]",
+    inherited: Iterable["Connection[Any, Any]"],
+) -> NoReturn:
     code = 1
     try:
         for other in inherited:
@@ -86,6 +100,7 @@ def _child(work: Work, once: bool, connection: "Connection[Any, Any]", inherited
                     connection.send(_done(work, task))
                 if once:
                     break
+        ended()
         code = 0
     finally:
         os._exit(code)

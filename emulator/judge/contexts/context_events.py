@@ -1,7 +1,6 @@
 """What happens to contexts and their GPUs: derived from frames and faults once for all parts of the judge, and told on
 the same stream."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from ringhil.emulator.events.fields import Cycle
@@ -12,11 +11,12 @@ from ringhil.emulator.host.contexts.command import Gpu
 from ringhil.emulator.judge.contexts.commands_seen import SeenCommand, seen_command
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server.wiring import Wiring
+from ringhil.protocol.values import value
 
 _Gpu = Annotated[Gpu, "card, and number in it"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CommandSent:
     """The CPU sends a command to a context; told with its first segment, each time that it goes out."""
 
@@ -26,7 +26,7 @@ class CommandSent:
     command: Annotated[SeenCommand, "as it is in the frame"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FellSilent:
     """A command has had so many attempts that it may have been given up between two cycles."""
 
@@ -37,7 +37,7 @@ class FellSilent:
     since: Annotated[int, "cycle of that attempt"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GpuStruck:
     """A fault of a GPU begins or ends (`Struck`)."""
 
@@ -49,7 +49,7 @@ class GpuStruck:
     begins: Annotated[bool, "it begins; it ends otherwise"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MixedUp:
     """A GPU has begun, or ceased, to share a number with another one: nobody knows which of them does what."""
 
@@ -59,7 +59,7 @@ class MixedUp:
     gpu: _Gpu
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LeftRing:
     """The switch of a GPU with contexts of the file has left the ring: its contexts are gone."""
 
@@ -69,7 +69,7 @@ class LeftRing:
     gpu: _Gpu
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ContextsGone:
     """A GPU has lost its contexts."""
 

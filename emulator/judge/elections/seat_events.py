@@ -6,7 +6,6 @@ frame before the frame itself, if it came after `SeatEvents`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from ringhil.emulator.events.fields import Cell, Cycle
@@ -17,6 +16,7 @@ from ringhil.emulator.events.stream import Stream
 from ringhil.emulator.judge.elections.messages import Alive, Ask, Seat, cut_short, read
 from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp
 from ringhil.protocol.frames import Election, Keepalive
+from ringhil.protocol.values import value
 from ringhil.protocol.wire import Port, Role
 
 ELECTIONS = (Keepalive.KIND, Election.KIND)  # kinds of frames
@@ -31,7 +31,7 @@ _Seats = Annotated[tuple[Seat, ...], "all of the GPU, entry first"]
 _ReadAt = Annotated[int, "cycle in which the receiver reads it, a latency later"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SeatSaid(Generic[What]):
     """The firmware of a GPU has said something of one of its roles."""
 
@@ -89,7 +89,7 @@ _BY_WHAT: dict[type, type[SeatSaid[Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LinkMessage:
     """A message of an election between a member and its grantor: the CPU, or a warden."""
 
@@ -113,7 +113,7 @@ class GrantorSent(LinkMessage):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MessageArrived:
     """A message of an election has arrived, sound, over the link between a member and its grantor."""
 
@@ -138,7 +138,7 @@ class MemberHears(MessageArrived):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class KeepaliveSent:
     """A GPU sends a keepalive round its ring, whole."""
 
@@ -150,7 +150,7 @@ class KeepaliveSent:
     frame: Annotated[bytes, "the keepalive"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class KeepaliveHeard:
     """A keepalive has come round the ring, sound and whole, to a GPU whose firmware runs."""
 
@@ -163,7 +163,7 @@ class KeepaliveHeard:
     read_at: _ReadAt
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Booted:
     """There is a sign of a GPU's firmware, for the first time since it has failed."""
 
@@ -174,7 +174,7 @@ class Booted:
     seats: _Seats
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SeatsStopped:
     """A GPU has failed, and its firmware with it (`FirmwareStopped`)."""
 
@@ -216,7 +216,7 @@ class SeatEvents:
 
     def _said(self, o: FirmwareSaid) -> None:
         kind, what = _BY_WHAT.get(type(o.what)), o.what
-        if kind is not None and isinstance(what, Elected | Deposed | Granted | Lapsed | PeerUp | PeerDown):
+        if kind is not None and isinstance(what, (Elected, Deposed, Granted, Lapsed, PeerUp, PeerDown)):
             self._runs(o.cell, o.cycle)
             self._tell(kind(o.cycle, o.cell, self._seats[o.cell, what.role], what))
 

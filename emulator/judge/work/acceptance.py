@@ -37,7 +37,7 @@ class Acceptance:
         self._fenced = self._cpu.work.fenced
         if fenced:
             self._refused(o, card, gpu)
-        reported = o.frame[:1] == bytes([Report.KIND]) and view.known and view.reported_at == o.cycle
+        reported = o.frame[0] == Report.KIND and view.known and view.reported_at == o.cycle
         if not booked and not reported:
             return
         message = None if o.bad else codec.decode(o.frame, link=False)

@@ -5,7 +5,6 @@ Of every frame that it has read and that is no election's, exactly one of three 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from ringhil.emulator.events.fields import Card, Cycle
@@ -16,9 +15,10 @@ from ringhil.emulator.judge.elections.seat_events import ELECTIONS
 from ringhil.emulator.server.wiring import Wiring
 from ringhil.protocol import codec
 from ringhil.protocol.frames import Acknowledgement, Report, Result
+from ringhil.protocol.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AnswerTaken:
     """The CPU has taken in what a GPU has answered, sound and not fenced off."""
 
@@ -30,7 +30,7 @@ class AnswerTaken:
     booked: Annotated[bool, "the unit counts as done from now on"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ReportTaken:
     """The CPU has taken in a report, sound and not fenced off: it knows who is there."""
 
@@ -40,7 +40,7 @@ class ReportTaken:
     card: Card
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class NothingTaken:
     """The CPU has read a frame of which it makes nothing: damaged, fenced off, or one that it doesn't know."""
 
@@ -49,7 +49,7 @@ class NothingTaken:
     cycle: Cycle
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CpuLooked:
     """The CPU has just looked whether its cards still report; nothing else has happened since."""
 
@@ -93,7 +93,7 @@ class CpuEvents:
         message = None
         if not o.bad and not fenced and kind in (Result.KIND, Acknowledgement.KIND):
             message = _decoded(o.frame)
-        if isinstance(message, Result | Acknowledgement):
+        if isinstance(message, (Result, Acknowledgement)):
             of_work = message.unit < work.units and message.source_card < len(self._cpu.cards)
             self._tell(AnswerTaken(o.cycle, message, of_work, bool(booked)))
         elif kind == Report.KIND and not o.bad and not fenced:
