@@ -15,8 +15,9 @@ from ringhil.emulator.conformance.rules.control import QUIET, straps
 from ringhil.emulator.conformance.rules.data import settings
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
-from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Send, Stimulus
+from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Peek, Poke, Send, Stimulus
 from ringhil.protocol import registers
+from ringhil.protocol.wire import LINKS
 
 _POWERS = ("run_power", "idle_power", "low_power", "off_power")
 _NEAR = 3  # cycles
@@ -175,3 +176,43 @@ def restores(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             at = second + wait + 80
         stimulus = Stimulus.of(actions, tail=60, **straps(rng))
         yield RuleCase(f"{first}, {again}", stimulus, partial(_stays_out, "switch.meets"))
+
+
+# ---------------------------------------------------------------------------------------------------------------- links
+
+_TOLD = 4  # cycles until a loss shows on the node's own end
+
+
+def _stays_down(rule_name: str, link: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """The node's remote-fault mark is on until the carrier has been back for link_restore cycles."""
+    waits = [a.value for a in stimulus.actions if isinstance(a, Poke) and a.register == "link_restore"]
+    moves = [(cycle, a.up) for cycle, a in observed.done if isinstance(a, Carrier) and a.link == link]
+    back = [cycle + 1 for (_, was), (cycle, up) in pairwise(moves) if up and not was]
+    if len(waits) != 1 or len(back) * 2 != len(moves):
+        return []
+    return [
+        Breach(
+            rule_name, cycle, f"{link}: the remote-fault mark goes off {cycle - since} cycles after the carrier is back"
+        )
+        for cycle, _, fault in observed.levels[link]
+        for since in back
+        if not fault and since + _TOLD <= cycle < since + waits[0]
+    ]
+
+
+@rule(
+    "link.meets",
+    "a carrier that is away for one cycle as the restore time ends has to be back for all of it again",
+    "R6",
+)
+def blinks(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for link in LINKS:
+        wait = rng.randrange(12, 30)
+        actions: list[Action] = [*QUIET, Poke(5, "link_restore", wait)]
+        at = 30
+        for offset in range(-_NEAR, _NEAR + 3):
+            for again in (at, at + 1 + wait + offset):
+                actions += [Carrier(again, link, False), Carrier(again + 1, link, True)]
+            at += 2 * wait + 40
+        stimulus = Stimulus.of(actions, tail=60, **straps(rng))
+        yield RuleCase(f"{link}", stimulus, partial(_stays_down, "link.meets", str(link)))
