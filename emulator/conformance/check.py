@@ -1,7 +1,7 @@
 """The conformance check of a node: lint, ports, then every rule in the simulator; for what is broken, the files to
 see it again."""
 
-import json
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,17 +16,16 @@ from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.conformance.evidence import write_evidence
 from ringhil.emulator.conformance.general import GENERAL
+from ringhil.emulator.conformance.playing import End, Playing
 from ringhil.emulator.conformance.report import CheckReport, RuleFinding, RuleVerdict
 from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.conformance.shrink import Effort, shrunk
 from ringhil.emulator.testbench.build import HDL, Bench, Simulator, build_bench
 from ringhil.emulator.testbench.monitor import Breach
-from ringhil.emulator.testbench.results import KilledError
-from ringhil.emulator.testbench.runner import PATIENCE, run_bench
+from ringhil.emulator.testbench.runner import PATIENCE
 from ringhil.emulator.testbench.stimulus import Stimulus
 
 TOP = "node_bench"
-SUITE = "ringhil.emulator.conformance.suite"
 ENDS = "rtl.ends"
 # What is watched whatever rules are played, and what it demands.
 ALWAYS = {
@@ -41,7 +40,8 @@ class CheckSettings:
     """`rules`: only these, names or groups (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`:
     where files about broken rules go, a folder for each. `waves`: record them. `coverage`: directory for Verilator's
     counts and for the functional coverage. `shrink`: plays that may be spent on making the stimulus of a rule small;
-    where more than ten rules are broken, they share ten times as many. `patience`: seconds for a simulation.
+    where more than ten rules are broken, they share ten times as many. `patience`: seconds for a simulation. `jobs`:
+    simulations at a time; what they find doesn't depend on it.
     """
 
     simulator: Simulator = "verilator"
@@ -53,6 +53,7 @@ class CheckSettings:
     coverage: Path | None = None
     shrink: int = 200
     patience: float = PATIENCE
+    jobs: int = os.cpu_count() or 1
 
 
 def check(
@@ -128,36 +129,42 @@ def _judge_lint(report: CheckReport, warned: Sequence[str]) -> None:
 def _play(
     report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]
 ) -> list[RuleFinding]:
-    """Run the suite, and put what it wrote down into the report. After a case in which the simulation ended the other
-    rules are played in a new one. The first breach of each rule that a simulation came to the end with, to be made
-    small."""
-    waiting = list(settings.rules)
-    found: dict[str, RuleFinding] = {}
+    """Play the rules, and put what was written down into the report, in the order of the rules. The first breach of
+    each rule that a simulation came to the end with, to be made small."""
     with tempfile.TemporaryDirectory(prefix="ringhil-check-") as scratch:
-        while waiting:
-            lines, ended, killed = _simulated(bench, waiting, settings, Path(scratch))
-            for entry in (entry for entry in lines if "rule" in entry):
-                _take(report, entry, found)
-            if not ended:
-                break
-            if not lines or ("rule" in lines[-1] and not killed):
-                raise BuildError(ended)
-            last = lines[-1]
-            at = last["begin"] if "begin" in last else last["rule"]
-            if killed:
-                report.killed = ended
-                verdict = report.verdicts[at]
-                if verdict.state != "broken":
-                    verdict.state, verdict.what = "not judged", ended
-            elif report.verdicts[ENDS].state != "broken":
-                stimulus = Stimulus.from_json(last["stimulus"])
-                report.verdicts[ENDS].broken_by(
-                    RuleFinding(Breach(ENDS, 0, ended), at, last["case"], 0, stimulus, False)
-                )
-            progress(f"the simulation ended in {at}")
-            waiting = waiting[waiting.index(at) + 1 :]
+        played = Playing(bench, settings.rules, _given(settings), Path(scratch), settings.patience).run(
+            settings.jobs if settings.coverage is None else 1, progress
+        )
+    if settings.coverage is not None and played.counts:
+        (settings.coverage / f"lines-{settings.seed}.dat").write_bytes(played.counts)
+    found: dict[str, RuleFinding] = {}
+    for entry in played.entries:
+        _take(report, entry, found)
+    for end in played.ends:
+        _ended(report, end)
     _judge_watched(report, whole={*settings.rules} == {*all_rules()} and not report.killed)
     return [found[rule] for rule in report.verdicts if rule in found]
+
+
+def _given(settings: CheckSettings) -> dict[str, str]:
+    """Settings of the suite."""
+    given = {"SEED": str(settings.seed), "EFFORT": str(settings.effort)}
+    if settings.coverage is not None:
+        settings.coverage.mkdir(parents=True, exist_ok=True)
+        given["COVERAGE"] = str((settings.coverage / f"functional-{settings.seed}.json").absolute())
+    return given
+
+
+def _ended(report: CheckReport, end: End) -> None:
+    """A simulation ended in a case: of itself, which breaks a rule, or by somebody outside."""
+    if end.killed:
+        report.killed = report.killed or end.why
+        verdict = report.verdicts[end.rule]
+        if verdict.state != "broken":
+            verdict.state, verdict.what = "not judged", end.why
+    elif report.verdicts[ENDS].state != "broken":
+        stimulus = Stimulus.from_json(end.stimulus)
+        report.verdicts[ENDS].broken_by(RuleFinding(Breach(ENDS, 0, end.why), end.rule, end.case, 0, stimulus, False))
 
 
 def _judge_watched(report: CheckReport, *, whole: bool) -> None:
@@ -171,40 +178,6 @@ def _judge_watched(report: CheckReport, *, whole: bool) -> None:
             verdict.state = "kept" if whole else "not judged"
 
 
-def _simulated(
-    bench: Bench, waiting: Sequence[str], settings: CheckSettings, scratch: Path
-) -> tuple[list[dict[str, Any]], str, bool]:
-    """What the suite wrote down, why the simulation ended before its time ("" if it didn't), and whether that was
-    somebody outside."""
-    out, ended, killed = scratch / "results.jsonl", "", False
-    out.write_text("")
-    given = {"OUT": str(out), "SEED": str(settings.seed), "EFFORT": str(settings.effort), "RULES": ",".join(waiting)}
-    if settings.coverage is not None:
-        settings.coverage.mkdir(parents=True, exist_ok=True)
-        given["COVERAGE"] = str((settings.coverage / f"functional-{settings.seed}.json").absolute())
-    try:
-        run = run_bench(
-            bench,
-            [SUITE],
-            scratch / "run",
-            seed=settings.seed,
-            settings={f"RINGHIL_CHECK_{k}": v for k, v in given.items()},
-            patience=settings.patience,
-        )
-        if run.failed:
-            raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text(errors="replace"))
-    except BuildError as error:
-        ended, killed = str(error), isinstance(error, KilledError)
-    counts = scratch / "run" / "coverage.dat"
-    if settings.coverage is not None and counts.is_file():
-        (settings.coverage / f"lines-{settings.seed}.dat").write_bytes(counts.read_bytes())
-    try:
-        return [json.loads(line) for line in out.read_text().splitlines()], ended, killed
-    except ValueError as error:  # it ended in the middle of a line
-        why = ended or f"what the simulation wrote breaks off ({error}); is there room on the disk?"
-        raise BuildError(why) from None
-
-
 def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, RuleFinding]) -> None:
     """The result of one case; `found` gets the rules that it is the first to break."""
     verdict = report.verdicts[entry["rule"]]
@@ -214,6 +187,8 @@ def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, RuleFindi
         verdict.state = "kept"
     if entry.get("claimed") is False and verdict.state == "kept":
         verdict.state = "not claimed"
+    if "lacks" in entry and verdict.state == "kept":
+        verdict.state, verdict.what = "not judged", f"the node has no {entry['lacks']}"
     for rule, cycle, what in entry.get("breaches", ()):
         if rule not in found:
             stimulus = Stimulus.from_json(entry["stimulus"])

@@ -27,9 +27,9 @@ class RuleFinding:
 
 @dataclass
 class RuleVerdict:
-    """What came of one rule; `not judged`: it is watched in every case, and not all cases were played, or
-    somebody has ended the simulator, as `what` says. `cycle`, `what`,
-    `case`: the first breach, as it is in the files that show it."""
+    """What came of one rule. `not judged`: it is watched in every case, and not all cases were played; or the node
+    lacks what it is about, or somebody has ended the simulator, as `what` says. `cycle`, `what`, `case`: the first
+    breach, as it is in the files that show it."""
 
     rule: str
     demands: str
@@ -86,7 +86,16 @@ class CheckReport:
             return "fail"
         if self.killed:
             return "not judged"
-        return "pass" if any(v.cases for v in self.verdicts.values()) else "not judged"
+        return (
+            "pass"
+            if any(v.cases and v.state in ("kept", "not claimed") for v in self.verdicts.values())
+            else "not judged"
+        )
+
+    @property
+    def lacking(self) -> str:
+        """Why nothing is said of some rules: a part that the node doesn't have, "" if it has them all."""
+        return next((v.what for v in self.verdicts.values() if v.state == "not judged" and v.what), "")
 
     @property
     def broken(self) -> list[RuleVerdict]:
@@ -116,6 +125,8 @@ class CheckReport:
             if v.state == "broken":
                 entry |= {"case": v.case, "cycle": v.cycle, "found": v.what, "cause": of_rule[v.rule]}
                 entry |= {name: str(path) for name, path in v.files.items()}
+            elif v.state == "not judged" and v.what:
+                entry["why"] = v.what
             rules.append(entry)
         head = {name: getattr(self, name) for name in ("rtl", "top", "hash", "simulator", "seed", "effort")}
         document = {**head, "verdict": self.verdict, "rules": rules}

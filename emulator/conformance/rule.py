@@ -19,6 +19,8 @@ class RuleCase:
     """One stimulus of a rule with its judge. A judge may be given any part of the stimulus's actions (that is how a
     failing one is made small), so it must follow from what is in it.
 
+    `lacking`: the part of a node, `contexts` or `meter`, without which the case says nothing of it.
+
     With `compare` the stimulus is played again, passing over the cycles in which the node says that nothing happens,
     and both runs are compared.
     """
@@ -27,30 +29,32 @@ class RuleCase:
     stimulus: Stimulus
     judge: Judge
     compare: Compare | None = None
+    lacking: str = ""
 
 
 @dataclass(frozen=True)
 class Rule:
     """`name` is group.short; `demands` is the sentence of the contract; `cases` makes the stimuli from a seeded
-    source of chance, `effort` scales how many."""
+    source of chance, `effort` scales how many; the heaviest, by `weight`, are played first."""
 
     name: str
     demands: str
     requirement: str
     cases: Callable[[random.Random, int], Iterable[RuleCase]]
+    weight: int = 0
 
 
 _RULES: dict[str, Rule] = {}
 
 
 def rule(
-    name: str, demands: str, requirement: str = ""
+    name: str, demands: str, requirement: str = "", weight: int = 0
 ) -> Callable[[Callable[[random.Random, int], Iterable[RuleCase]]], Rule]:
     """Registers the decorated generator of cases as a rule."""
 
     def register(cases: Callable[[random.Random, int], Iterable[RuleCase]]) -> Rule:
         assert name not in _RULES, name
-        _RULES[name] = Rule(name, demands, requirement, cases)
+        _RULES[name] = Rule(name, demands, requirement, cases, weight)
         return _RULES[name]
 
     return register

@@ -32,6 +32,8 @@ def show(report: CheckReport, console: Console) -> None:
     ]
     for state in others:
         text += f", {sum(v.state == state for v in report.verdicts.values())} {state}"
+    if report.lacking:
+        text += f" ({report.lacking})"
     console.print("\n" + text)
 
 

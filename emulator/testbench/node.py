@@ -1,5 +1,6 @@
 """The whole bench of one node: clock, reset, time, four ports, mailbox, registers, faults."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from cocotb.clock import Clock
@@ -18,6 +19,7 @@ from ringhil.protocol import registers
 from ringhil.protocol.wire import Link
 
 _MOST_CARDS, _MOST_GPUS = 255, 1024
+_DRAIN = 300  # cycles
 
 
 class RingPort:
@@ -77,6 +79,10 @@ class NodeBench:
         self._now = 0
         self.quiescent, self._wake_at = self.pins.pin("quiescent_o", 1), self.pins.pin("wake_at_o", 64)
         self.moved = self.pins.pin("moved_o", 3)  # at the last edge, although the node rested: see node_bench.sv
+        self._repeat, self._script_we = self.pins.pin("repeat_i", 1), self.pins.pin("script_we_i", 1)
+        self._script_at, self._script = self.pins.pin("script_at_i", 6), self.pins.pin("script_i", 288)
+        self._script_last = self.pins.pin("script_last_i", 6)
+        self._script_rests = self.pins.pin("script_rests_i", 1)
         self.edge = RisingEdge(self.clock.handle)
         self._running: Clock | None = None
         self.ports: Parts[RingPort] = Parts("ports")
@@ -104,6 +110,15 @@ class NodeBench:
             self.pins.pin(name, width).write(value)
         self._faults = 0
         self._fault.write(0)
+        for pin in (
+            self._repeat,
+            self._script_we,
+            self._script_at,
+            self._script,
+            self._script_last,
+            self._script_rests,
+        ):
+            pin.write(0)
         self._leap.write(now)
         self._now = now
         self._rst.write(1)
@@ -145,6 +160,23 @@ class NodeBench:
             await Timer(PERIOD * (cycles - 1) + 1, "step")
         if cycles > 0:
             await self.edge
+
+    async def repeat(self, script: Sequence[int], times: int) -> None:
+        """Play words of all four links (see node_bench.sv) again and again; then some cycles without any, in which
+        what is under way comes to its end. Nobody sees any of it. The kit must not be sending anything."""
+        self._script_we.write(1)
+        for place, word in enumerate(script):
+            self._script_at.write(place)
+            self._script.write(word)
+            await self.edge
+        self._script_we.write(0)
+        self._script_last.write(len(script) - 1)
+        self._repeat.write(1)
+        await self.wait(len(script) * times)
+        self._script_rests.write(1)
+        await self.wait(_DRAIN)
+        self._script_rests.write(0)
+        self._repeat.write(0)
 
     async def leap(self, cycle: int) -> None:
         """Go on towards `cycle`, three clock edges at least; pass over those in which the node says that nothing

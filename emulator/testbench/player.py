@@ -1,6 +1,7 @@
 """Plays a stimulus to a node and writes down all that it did."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -22,6 +23,7 @@ from ringhil.emulator.testbench.stimulus import (
     Peek,
     Poke,
     Post,
+    Repeat,
     Send,
     Stimulus,
 )
@@ -183,6 +185,8 @@ class StimulusPlayer:
             case Peek(_, register):
                 value = await bench.registers.read(register)
                 observed.peeks.append((bench.cycle(), register, value))
+            case Repeat(_, sends, every, times):
+                await bench.repeat(_script(sends, every), times)
             case Carrier(_, link, up):
                 bench.ports[link].cut(not up)
             case Mark(_, link, on):
@@ -197,3 +201,15 @@ class StimulusPlayer:
                 source = bench.ports[link].source
                 source.pause = on
                 source.refresh()
+
+
+def _script(sends: Iterable[Send], every: int) -> list[int]:
+    """Words of the bench's script, by cycle: the flits of each link."""
+    words = [0] * every
+    for send in sends:
+        place = 72 * [str(link) for link in wire.LINKS].index(send.link)
+        for number, flit in enumerate(send.frame.flits()):
+            bits = BIT["valid"] | BIT["data"] * (send.frame.channel == "data") | BIT["sof"] * flit.sof
+            bits |= BIT["eof"] * flit.eof | BIT["err"] * flit.err
+            words[(send.at + number) % every] |= (flit.data | bits << 64) << place
+    return words

@@ -24,6 +24,7 @@ _SEPARATORS = ";,"  # between and within the entries of GPI_USERS
 WAVES = "dump.vcd"
 _ANSWER = 5.0  # seconds for a simulation to say where it stands
 _LOOK = 0.05  # seconds
+_running: set[Child] = set()
 # No design sends these to its simulator; SIGKILL is also what a system without memory sends.
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -150,6 +151,7 @@ def _execute(
         finally:
             for descriptor in hand:
                 os.close(descriptor)
+        _running.add(process)
         try:
             if _waited(process, patience, folder / WAVES, largest):
                 return process.wait()
@@ -159,6 +161,13 @@ def _execute(
             return None
         finally:
             process.end()
+            _running.discard(process)
+
+
+def stop_benches() -> None:
+    """End whatever simulation runs, in whichever thread it was started: there it counts as killed."""
+    for process in tuple(_running):
+        process.kill_all()
 
 
 def _waited(process: Child, patience: float, waves: Path, largest: int | None) -> bool:

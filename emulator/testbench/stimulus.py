@@ -109,10 +109,23 @@ class Pause:
     on: bool
 
 
-Action = Send | Post | Fault | Poke | Peek | Carrier | Mark | Hold | Pause
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`sends`, each at its cycle of `every`, again and again, so many `times`, as fast as the simulator can: nobody
+    sees the frames that come and go meanwhile. Nothing else may be under way, and a data frame may only come again when
+    it has found its credit again."""
+
+    at: int
+    sends: tuple[Send, ...]
+    every: int
+    times: int
+
+
+Action = Send | Post | Fault | Poke | Peek | Carrier | Mark | Hold | Pause | Repeat
 _KINDS: dict[str, type[Any]] = {
-    c.__name__.lower(): c for c in (Send, Post, Fault, Poke, Peek, Carrier, Mark, Hold, Pause)
+    c.__name__.lower(): c for c in (Send, Post, Fault, Poke, Peek, Carrier, Mark, Hold, Pause, Repeat)
 }
+MAX_SCRIPT = 64  # cycles
 
 
 @dataclass(frozen=True)
@@ -191,6 +204,8 @@ def _as_data(action: Action) -> dict[str, Any]:
         if isinstance(value, RingFrame):
             data |= {"channel": value.channel, "frame": value.data.hex()}
             data |= {name: getattr(value, name) for name in ("err", "sof", "eof")}
+        elif isinstance(value, tuple):
+            data[field.name] = [_as_data(each) for each in value]
         else:
             data[field.name] = value.hex() if isinstance(value, bytes) else value
     return data
@@ -253,6 +268,16 @@ def _action(data: object, where: str) -> Action:
         return Poke(at, _register(*of("register")), value)
     if kind == "peek":
         return Peek(at, _register(*of("register")))
+    if kind == "repeat":
+        sends = data.get("sends")
+        if not isinstance(sends, list) or len(sends) > MAX_SCRIPT:
+            raise StimulusError(f"{where}: 'sends' must be a list of at most {MAX_SCRIPT}")
+        each = [_action(one, f"{where}: 'sends' {i}") for i, one in enumerate(sends)]
+        whole = tuple(one for one in each if isinstance(one, Send))
+        if len(whole) < len(each):
+            raise StimulusError(f"{where}: 'sends' may hold nothing but frames to send")
+        every = _number(*of("every"), 1, MAX_SCRIPT)
+        return Repeat(at, whole, every, _number(*of("times"), 1, MAX_CYCLES // every))
     link = _choice(*of("link"), wire.LINKS)
     if kind == "carrier":
         return Carrier(at, link, _truth(*of("up")))

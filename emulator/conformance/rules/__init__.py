@@ -32,6 +32,9 @@ _MODULES = (
     "briefly",
     "fields",
     "power",
+    "contexts",
+    "meets",
+    "repeats",
     "everything",
 )
 

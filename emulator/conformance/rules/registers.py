@@ -322,7 +322,7 @@ SWIFT = {
 }
 
 
-def _short(rng: random.Random, place: dict[str, int], ttl: int) -> RingFrame:
+def short_control(rng: random.Random, place: dict[str, int], ttl: int) -> RingFrame:
     """The shortest control frame for another GPU."""
     home = (place["node"] + 1) % place["size"]
     head = bytes([Report.KIND, place["card"], 0, 0, *ttl.to_bytes(2, "big"), *home.to_bytes(2, "big")])
@@ -342,12 +342,12 @@ def _close(frames: Iterable[RingFrame], links: Sequence[str], more: int = 0) -> 
 def _lanes_many(rng: random.Random, place: dict[str, int], most: int) -> Iterator[tuple[str, list[RingFrame]]]:
     """What lanes count, `most` of each, by one link or both."""
     given = {"card": place["card"], "origin": (place["node"] + 1) % place["size"], "size": place["size"], "ttl": 2}
-    bad = [_short(rng, place, 2).with_bad_link_crc() for _ in range(2 * most)]
+    bad = [short_control(rng, place, 2).with_bad_link_crc() for _ in range(2 * most)]
     for at in range(2 * most, 0, -_SAID):  # by both links what has been counted is said in a record
         bad[at:at] = [RingFrame.of(statistics(rng, flags=wire.Flag.WITH_RECORDS, **given)) for _ in IN]
     yield "bad", bad
-    yield "marked", [_short(rng, place, 2).marked() for _ in range(2 * most)]
-    yield "used up", [_short(rng, place, 0) for _ in range(most)]
+    yield "marked", [short_control(rng, place, 2).marked() for _ in range(2 * most)]
+    yield "used up", [short_control(rng, place, 0) for _ in range(most)]
     yield "counted", [RingFrame.of(statistics(rng, **given)) for _ in range(most)]
     circulating = wire.Flag.CIRCULATING
     yield "purged", [RingFrame.of(statistics(rng, flags=circulating, **given)) for _ in range(most)]
@@ -356,7 +356,7 @@ def _lanes_many(rng: random.Random, place: dict[str, int], most: int) -> Iterato
 def happening(rng: random.Random, register: str, place: dict[str, int], at: int, port: int) -> list[Action]:
     """What one of the counters of SWIFT counts; both ring links are lost at once. `port`: of a frame that mutes."""
     if register == "mutes":
-        return [Post(at, port, _short(rng, place, 2).data)]
+        return [Post(at, port, short_control(rng, place, 2).data)]
     if register == "trips":
         return [Fault(at, "hang", True), Fault(at + APART, "hang", False)]
     return [Carrier(at + APART * up, link, bool(up)) for up in (0, 1) for link in OUT]

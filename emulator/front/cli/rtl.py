@@ -132,7 +132,7 @@ def check(
     else:
         show(report, results)
     if report.verdict == "not judged":
-        why = report.killed or "no case was played: nothing is known of the rules that were asked for"
+        why = report.killed or report.lacking or "no case was played: nothing is known of the rules that were asked for"
         terminal.say(f"ringhil: {rtl}: {why}", err=True)
         return 2
     return 0 if report.ok else 1

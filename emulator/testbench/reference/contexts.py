@@ -99,14 +99,19 @@ class ContextState:
 
 @dataclass
 class Contexts:
-    """All of one GPU; `device_memory` in pages, as it is now."""
+    """All of one GPU, so `many`; `device_memory` in pages, as it is now."""
 
     device_memory: int
-    all: list[ContextState] = field(default_factory=lambda: [ContextState(alive=i == 0) for i in range(wire.CONTEXTS)])
+    many: int = wire.CONTEXTS
+    all: list[ContextState] = field(init=False)
     energy: int = 0  # of the GPU, by now, and cycles that it has run
     busy: int = 0
-    served: int = wire.CONTEXTS - 1  # whose answer was taken last
+    served: int = field(init=False)  # whose answer was taken last
     leaving: Launch | None = None  # its end is taken in this cycle
+
+    def __post_init__(self) -> None:
+        self.all = [ContextState(alive=number == 0) for number in range(self.many)]
+        self.served = self.many - 1
 
     @property
     def held(self) -> int:
@@ -117,7 +122,7 @@ class Contexts:
 
     def carry_out(self, command: ContextCommand) -> AckStatus | None:
         """A refusal, where no context is concerned. Everything else is remembered in its context."""
-        if command.context >= wire.CONTEXTS:
+        if command.context >= self.many:
             return AckStatus.NO_CONTEXT
         context = self.all[command.context]
         fits = command.key in (_EVERYBODY, context.key)
@@ -242,8 +247,8 @@ class Contexts:
 
     def take(self) -> Said:
         """The next answer: contexts say one each in turn, of its last command before of its launch."""
-        for step in range(1, wire.CONTEXTS + 1):
-            number = (self.served + step) % wire.CONTEXTS
+        for step in range(1, self.many + 1):
+            number = (self.served + step) % self.many
             context = self.all[number]
             if context.unsaid and context.last:
                 self.served, context.unsaid = number, False

@@ -65,9 +65,10 @@ class _Plain:
 
 @dataclass
 class SharedEngine:
-    """Of one GPU."""
+    """Of one GPU, with so `many` contexts."""
 
     settings: EngineSettings
+    many: int = wire.CONTEXTS
     contexts: Contexts = field(init=False)
     turns: Roster = field(init=False)
     meter: PowerMeter = field(init=False)
@@ -79,7 +80,7 @@ class SharedEngine:
 
     def empty(self) -> None:
         """As it is when the GPU comes into the ring."""
-        self.contexts = Contexts(self.settings.device_memory)
+        self.contexts = Contexts(self.settings.device_memory, self.many)
         self.turns = Roster()
         self._ended: int | None = None  # whose turn was over in the cycle before
         self._parts: dict[int, _Parts] = {}

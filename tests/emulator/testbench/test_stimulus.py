@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.stimulus import (
+    MAX_SCRIPT,
     Action,
     Carrier,
     Fault,
@@ -19,6 +20,7 @@ from ringhil.emulator.testbench.stimulus import (
     Peek,
     Poke,
     Post,
+    Repeat,
     Send,
     Stimulus,
     StimulusError,
@@ -29,8 +31,10 @@ at = st.integers(0, 100_000)
 links = st.sampled_from(wire.LINKS)
 flits = st.binary(min_size=1, max_size=6).map(lambda b: b * 8)
 frames = st.builds(RingFrame, flits, st.sampled_from(["control", "data"]), st.booleans(), st.booleans(), st.booleans())
+sends = st.builds(Send, at, links, frames)
 actions: st.SearchStrategy[Action] = st.one_of(
-    st.builds(Send, at, links, frames),
+    sends,
+    st.builds(Repeat, at, st.lists(sends, max_size=4).map(tuple), st.integers(1, MAX_SCRIPT), st.integers(1, 1000)),
     st.builds(Post, at, st.integers(0, 3), flits, st.booleans()),
     st.builds(Fault, at, st.sampled_from(sorted(registers.FaultBit.codes())), st.booleans()),
     st.builds(Poke, at, st.sampled_from(sorted(registers.ADDRESS)), st.integers(0, 0xFFFFFFFF)),
@@ -88,7 +92,8 @@ def test_any_spoilt_field_is_read_or_refused(stimulus: Stimulus, data: st.DataOb
         (
             "do",
             "jump",
-            "file: action 0: 'do' is 'jump'; allowed are carrier, fault, hold, mark, pause, peek, poke, post, send",
+            "file: action 0: 'do' is 'jump'; "
+            "allowed are carrier, fault, hold, mark, pause, peek, poke, post, repeat, send",
         ),
     ],
 )

@@ -1,0 +1,288 @@
+"""Contexts of the compute engine: commands, memory, turns (docs/reference/contexts.md).
+
+A node without contexts is not judged by these rules.
+"""
+
+import random
+from collections.abc import Iterable
+from functools import partial
+
+from ringhil.emulator.conformance.context_judge import judge_contexts
+from ringhil.emulator.conformance.context_programs import MANAGER, WORD, Command, Driver, some_command
+from ringhil.emulator.conformance.data_frames import Place, roles, some_place
+from ringhil.emulator.conformance.rule import RuleCase, rule
+from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Stimulus
+from ringhil.protocol.wire import Compute, Query
+
+_FOREVER = 1_000_000  # cycles: longer than any case
+_START = 30
+_APART = 130  # cycles from command to command: each is answered before the next
+_TAIL = 400
+_PAGES = 100  # of a GPU
+_QUERIES = (Query.MEMORY, Query.RUN_TIME, Query.COUNTS, Query.LAUNCH)
+
+
+def context_settings(**more: int) -> list[Action]:
+    """Registers, written before anything else; the switch stays where it is."""
+    values = {"heartbeat": 0, "watchdog": _FOREVER, "device_memory": _PAGES, "context_switch": 5, "default_slice": 64}
+    values["control"] = roles("entry")
+    return [Poke(2 + i, name, value) for i, (name, value) in enumerate({**values, "compute_setup": 8, **more}.items())]
+
+
+def context_case(rule_name: str, name: str, actions: Iterable[Action], place: Place, tail: int = _TAIL) -> RuleCase:
+    """A case that the reference model judges."""
+    stimulus = Stimulus.of(sorted(actions, key=lambda a: a.at), tail=tail, **place.straps)
+    return RuleCase(name, stimulus, partial(judge_contexts, rule_name), lacking="contexts")
+
+
+def _number(rng: random.Random) -> int:
+    """Where the numbers of commands begin: some go on behind 2^32 - 1 at 0."""
+    return rng.choice([0, rng.getrandbits(32), WORD - rng.randrange(2, 12)])
+
+
+# ------------------------------------------------------------------------------------------------------------ commands
+
+_OFTEN = {
+    Compute.CREATE: 4,
+    Compute.CONFIGURE: 4,
+    Compute.DESTROY: 3,
+    Compute.ALLOCATE: 8,
+    Compute.FREE: 4,
+    Compute.COPY: 3,
+    Compute.LAUNCH: 5,
+    Compute.CANCEL: 1,
+    Compute.QUERY: 8,
+}
+
+
+@rule("contexts.commands", "each command does all that it asks for or nothing, in whatever order, and is answered")
+def commands(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(3 * effort):
+        place = some_place(rng)
+        driver = Driver(place, _number(rng))
+        keys = {1: 5, 2: 0xDEADBEEF, 3: rng.getrandbits(32)}
+        at = _START
+        actions = context_settings()
+        for context, key in keys.items():
+            driver.send(at, Command(Compute.CREATE, context, key, 40, 16))
+            at += _APART
+        for _ in range(40):
+            compute = rng.choices([*_OFTEN], [*_OFTEN.values()])[0]
+            context = rng.choice([*keys]) if rng.random() < 0.93 else rng.choice([0, 15, 16, 300])
+            own = keys.get(context, 5)
+            key = rng.choice([own] * 8 + [MANAGER, 7])
+            if compute is Compute.CONFIGURE and rng.random() < 0.8:
+                key = MANAGER
+            step = rng.choice([1, 1, 1, 1, 5, 2**31 - 1, 2**31, 0]) if rng.random() < 0.2 else 1
+            last = driver.send(at, some_command(rng, compute, context, key), step=step)
+            if rng.random() < 0.15:
+                at += _APART
+                driver.again(at, rng.choice([last, *driver.sent[-4:]]))
+            if rng.random() < 0.1:
+                actions.append(Poke(at - 1, "device_memory", rng.choice([0, 10, 40, _PAGES, WORD - 1])))
+            actions.append(Peek(at + _APART - 5, "memory_held"))
+            at += _APART
+        yield context_case("contexts.commands", f"program {index}", [*actions, *driver.actions], place)
+
+
+def _asked(driver: Driver, at: int, context: int, key: int) -> int:
+    for query in _QUERIES:
+        driver.send(at, Command(Compute.QUERY, context, key, query.code))
+        at += _APART
+    return at
+
+
+@rule("contexts.memory", "no context holds more than its limit, nor all more than there is, also when less is allowed")
+def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(effort):
+        place = some_place(rng)
+        driver, at = Driver(place, _number(rng)), _START
+        actions = context_settings()
+        limits = {1: rng.randrange(20, 50), 2: rng.randrange(50, _PAGES), 3: WORD - 1}
+        for context, limit in limits.items():
+            driver.send(at, Command(Compute.CREATE, context, 5, limit))
+            at += _APART
+        for context, limit in limits.items():
+            had = rng.randrange(1, 20)
+            # More than is held, as much, and less than that by one or by much.
+            for low in (had + 3, had, had - 1, 0):
+                for command in (
+                    Command(Compute.FREE, context, 5, WORD - 1),
+                    Command(Compute.ALLOCATE, context, 5, had),
+                    Command(Compute.CONFIGURE, context, MANAGER, low),
+                    Command(Compute.ALLOCATE, context, 5, rng.choice([0, 1, 3, 4])),
+                    Command(Compute.FREE, context, 5, had),
+                    Command(Compute.CONFIGURE, context, MANAGER, limit),
+                )[rng.randrange(2) :]:
+                    driver.send(at, command)
+                    at += _APART
+            # Of the GPU less than is held, as much, and a little more.
+            driver.send(at, Command(Compute.ALLOCATE, context, 5, had))
+            at += _APART
+            for left in (had - 1, had, had + 3, 0):
+                actions.append(Poke(at, "device_memory", left))
+                for amount in (4, 1, 0):
+                    driver.send(at + 4, Command(Compute.ALLOCATE, rng.choice([*limits]), 5, amount))
+                    at += _APART
+            actions.append(Poke(at, "device_memory", _PAGES))
+            driver.send(at + 4, Command(Compute.COPY, context, 5, rng.randrange(20), extra=rng.randbytes(8)))
+            actions.append(Peek(at + _APART - 9, "memory_held"))
+            at += _APART
+        yield context_case("contexts.memory", f"limits {index}", [*actions, *driver.actions], place)
+
+
+@rule(
+    "contexts.lives",
+    "a new context knows nothing of the one before it; numbers go on, and what comes again is answered",
+)
+def lives(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(2 * effort):
+        place = some_place(rng)
+        driver, at = Driver(place, _number(rng)), _START
+        context = rng.randrange(1, 4)
+        for key in (5, rng.getrandbits(32), 5):
+            last = driver.send(at, Command(Compute.CREATE, context, key, 40, 16))
+            driver.again(at + _APART, last)
+            at = _asked(driver, at + 2 * _APART, context, key)
+            driver.send(at, Command(Compute.ALLOCATE, context, key, rng.randrange(1, 40)))
+            launched = driver.send(at + _APART, Command(Compute.LAUNCH, context, key, rng.randrange(17, 60)))
+            at += 3 * _APART
+            driver.again(at, launched)
+            driver.send(at + _APART, Command(Compute.FREE, context, key, 41))
+            at = _asked(driver, at + 2 * _APART, context, key)
+            for _ in range(rng.randrange(2)):  # it is gone while it has a launch
+                driver.send(at, Command(Compute.LAUNCH, context, key, 5000))
+                at += _APART
+            last = driver.send(at, Command(Compute.DESTROY, context, key))
+            driver.again(at + _APART, last)
+            driver.send(at + 2 * _APART, Command(Compute.QUERY, context, key, 0))
+            driver.again(at + 3 * _APART, launched)
+            at += 4 * _APART
+        actions = [*context_settings(), *driver.actions]
+        yield context_case("contexts.lives", f"{index}", actions, place, 800)
+
+
+# --------------------------------------------------------------------------------------------------------------- turns
+
+
+def _looks(first: int, last: int, step: int) -> list[Action]:
+    return [Peek(at, "turn") for at in range(first, last, step)]
+
+
+@rule(
+    "contexts.turns",
+    "who waits has turns by priority, in rounds, a slice at most; no one goes on past a slice while others wait",
+)
+def turns(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(4 * effort):
+        place, slow = some_place(rng), index % 4 == 3
+        switch = rng.choice([0, 1, 7])
+        actions = context_settings(context_switch=switch, default_slice=rng.choice([19, 40, 100]), compute_setup=300)
+        driver, at = Driver(place, _number(rng)), _START
+        contexts = rng.sample(range(1, 8), 4)
+        priorities = rng.choice([(200, 100, 127, 128), (3, 3, 3, 3), (255, 0, 1, 0)])
+        for context, priority in zip(contexts, priorities, strict=True):
+            cycles = rng.choice([0, 1, 16, 19, 24, 50])
+            driver.send(at, Command(Compute.CREATE, context, 5, 9, cycles, priority, rng.choice([0, 0, 3, 40])))
+            at += _APART
+        # While a plain unit has the engine all begin to wait.
+        driver.plain(at, 8, "host")
+        for context in contexts:
+            at += 20
+            driver.send(at, Command(Compute.LAUNCH, context, 5, rng.choice([1, 16, 70, 100, 230])), "p1")
+        actions += [Poke(at + 20, "compute_setup", rng.choice([1, 30]))]
+        driver.plain(at + 40, 8, "host")
+        driver.plain(at + 60, 8, "host")
+        actions += [Fault(_START, "slow", True)] * slow
+        at += 300
+        # Others come and go while they wait.
+        for step in range(6):
+            context = rng.choice(contexts)
+            kinds = (Compute.CANCEL, Compute.LAUNCH, Compute.CONFIGURE, Compute.QUERY)
+            compute = rng.choice(kinds)
+            key = MANAGER if compute is Compute.CONFIGURE else 5
+            amount = rng.randrange(4) if compute is Compute.QUERY else rng.randrange(60)
+            more = (rng.choice([0, 16, 30]), rng.getrandbits(8), 0) if compute is Compute.CONFIGURE else ()
+            driver.send(at + rng.randrange(90), Command(compute, context, key, amount, *more), "p2")
+            at += 100 + step
+        last = at + (3500 if slow else 1200)
+        actions += _looks(_START + 4 * _APART, last, rng.choice([5, 7, 9]))
+        for context in contexts:
+            last = _asked(driver, last, context, 5)
+        name = f"{'slow, ' * slow}switch {switch} {index}"
+        yield context_case("contexts.turns", name, [*actions, *driver.actions], place)
+
+
+# ---------------------------------------------------------------------------------------------------- the exact cycle
+
+_FIRST, _SECOND, _SLICE = 3, 4, 16
+_ROUND = 54  # cycles in which both contexts and a plain unit have a turn
+_BETWEEN = 300  # cycles from launches to launches
+
+
+def _meeting(driver: Driver, at: int, command: Command, offset: int) -> None:
+    """Two contexts and a plain unit have turns; the command comes in the middle of that."""
+    for context in (_FIRST, _SECOND):
+        driver.send(at, Command(Compute.LAUNCH, context, 5, 40 + context), "p1")
+        at += 12
+    driver.plain(at, 8, "host")
+    driver.send(at + 16 + offset, command, "p2")
+
+
+@rule("contexts.cycle", "a command in whatever cycle of a turn is carried out first, with everything as it was before")
+def cycle(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for compute in (Compute.CANCEL, Compute.DESTROY, Compute.CONFIGURE, Compute.LAUNCH, Compute.QUERY):
+        place = some_place(rng)
+        driver, at = Driver(place, _number(rng)), _START
+        for context in (_FIRST, _SECOND):
+            driver.send(at, Command(Compute.CREATE, context, 5, 9, _SLICE, context - _FIRST))
+            at += _APART
+        often = 1 if compute in (Compute.CANCEL, Compute.DESTROY) else max(1, 4 // effort)
+        for offset in range(rng.randrange(often), _ROUND, often):
+            context = rng.choice([_FIRST, _SECOND])
+            key = MANAGER if compute is Compute.CONFIGURE else 5
+            amount = Query.LAUNCH.code if compute is Compute.QUERY else 9
+            _meeting(driver, at, Command(compute, context, key, amount, _SLICE, rng.randrange(3)), offset)
+            if compute is Compute.DESTROY:
+                driver.send(at + _BETWEEN - 60, Command(Compute.CREATE, context, 5, 9, _SLICE, 1), "p1")
+            at += _BETWEEN
+        actions = context_settings(context_switch=4, compute_setup=9)
+        last = _asked(driver, _asked(driver, at, _FIRST, 5), _SECOND, 5)
+        actions += _looks(_START + 2 * _APART, last, 11)
+        yield context_case("contexts.cycle", compute.value, [*actions, *driver.actions], place)
+
+
+@rule("contexts.again", "a command that comes again in whatever cycle, also as its answer leaves, is answered again")
+def again(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    place = some_place(rng)
+    driver, at = Driver(place, _number(rng)), _START
+    for context in (_FIRST, _SECOND):
+        driver.send(at, Command(Compute.CREATE, context, 5, 9, 40))
+        at += _APART
+    # The end of a launch is told at any moment beside; what is to be said waits for that.
+    for offset in range(34):
+        driver.send(at, Command(Compute.LAUNCH, _FIRST, 5, 3 + offset), "p1")
+        asked = driver.send(at + 14, Command(Compute.QUERY, _SECOND, 5, 0), "p1")
+        for _ in range(2):
+            driver.again(at + 15, asked, "p1")
+        at += _APART
+    actions = [*context_settings(context_switch=0), *driver.actions]
+    yield context_case("contexts.again", "each cycle", actions, place)
+
+
+@rule("contexts.many", "turns and switches go on and are counted beyond 4,096 as before", weight=2)
+def many(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    place = some_place(rng)
+    driver, at = Driver(place, _number(rng)), _START
+    for context in (1, 2):
+        driver.send(at, Command(Compute.CREATE, context, 5, 9, _SLICE), "p1")
+        at += _APART
+    cycles = _SLICE * (4100 + rng.randrange(60))
+    for context in (1, 2):
+        driver.send(at, Command(Compute.LAUNCH, context, 5, cycles), "p1")
+        at += _APART
+    at += 2 * cycles + 2 * (cycles // _SLICE) * 3
+    looks = _looks(at - 5 * _APART, at, 9)
+    at = _asked(driver, _asked(driver, at, 1, 5), 2, 5)
+    actions = [*context_settings(context_switch=0), *looks, *driver.actions]
+    yield context_case("contexts.many", "two contexts", actions, place)
