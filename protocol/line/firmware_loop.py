@@ -142,7 +142,7 @@ MESSAGES = {
     ),
     LoopType.ROUTES: _message(
         LoopType.ROUTES,
-        "behind" / GreedyRange(Int64ub) * "word i, bit j: card j is reached through the neighbouring card i, which is itself among them",
+        "behind" / GreedyRange(Int64ub) * "word i, bit j: card j is reached through card i, a neighbour, or is that",
     ),
     LoopType.START: _message(LoopType.START, _NOW),
     LoopType.TIMER: _message(

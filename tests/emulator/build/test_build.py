@@ -189,7 +189,7 @@ def test_waveforms(cache: Path, tmp_path: Path) -> None:
     assert "count_o" in (tmp_path / "w.vcd").read_text()
 
 
-<<<<<<< HEAD
+@pytest.mark.rest
 def test_a_place_whose_name_is_no_utf8_holds_cache_and_sources(
     runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,9 +199,7 @@ def test_a_place_whose_name_is_no_utf8_holds_cache_and_sources(
     assert load(build(counter(place)).path).answer() == 42
 
 
-=======
 @pytest.mark.rest
->>>>>>> 3f518aae4bd57a9e7e151f738d8722fb1fa58785
 def test_three_processes_share_one_build(cache: Path, tmp_path: Path) -> None:
     counter(tmp_path)
     running = [child(tmp_path, "print(build(existing_counter(here)).from_cache)") for _ in range(3)]

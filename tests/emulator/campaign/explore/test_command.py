@@ -219,7 +219,6 @@ def test_a_full_disk_ends_in_one_line_and_an_intact_store(ring: Path, tmp_path: 
     assert set(kept) <= set(results(store))
 
 
-<<<<<<< HEAD
 def test_a_disk_without_room_leaves_no_empty_store(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
@@ -231,9 +230,7 @@ def test_a_disk_without_room_leaves_no_empty_store(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-=======
 @pytest.mark.rest
->>>>>>> 3f518aae4bd57a9e7e151f738d8722fb1fa58785
 def test_failing_cases_are_written_made_small_and_fail_again(tmp_path: Path) -> None:
     lying, out = tmp_path / "lying.yaml", tmp_path / "out"
     lying.write_text(LYING)

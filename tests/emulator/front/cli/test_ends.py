@@ -126,7 +126,6 @@ def test_rings_and_names_are_shown_in_any_locale(encoding: str, tmp_path: Path) 
     assert said == letters + b".yaml\n"
 
 
-<<<<<<< HEAD
 def test_names_that_are_no_utf8_are_names(tmp_path: Path) -> None:
     place, name = tmp_path / os.fsdecode(b"caf\xe9"), os.fsdecode(b"n\xe9")
     place.mkdir()
@@ -146,9 +145,7 @@ def test_names_that_are_no_utf8_are_names(tmp_path: Path) -> None:
         assert all((place / file).stat().st_size for file in made)
 
 
-=======
 @pytest.mark.rest(but_one_in=4)
->>>>>>> 3f518aae4bd57a9e7e151f738d8722fb1fa58785
 @pytest.mark.parametrize("words", ["run x.yaml", "verify .", "schema", "verify . --out x"])
 def test_a_folder_that_is_gone_is_told(words: str, tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
