@@ -17,7 +17,7 @@ _LINKS = ("p1", "p2", "host")
 
 
 @dataclass(frozen=True)
-class Command:
+class ContextOrder:
     """One command, to be sent, and sent again. Pages, cycles or what is asked for: `amount`."""
 
     compute: Compute
@@ -38,16 +38,16 @@ class Command:
 
 
 @dataclass
-class Driver:
+class ContextDriver:
     """Numbers commands, and puts them into frames; `actions` are all that it has done. `context`, `key`: of the command
     that is next, unless told otherwise."""
 
     place: Place
     unit: int = 0
     actions: list[Action] = field(default_factory=list)
-    sent: list[Command] = field(default_factory=list)
+    sent: list[ContextOrder] = field(default_factory=list)
 
-    def send(self, at: int, command: Command, link: str = "", *, step: int = 1) -> Command:
+    def send(self, at: int, command: ContextOrder, link: str = "", *, step: int = 1) -> ContextOrder:
         """A new command, with the next number but `step` - 1."""
         self.unit = (self.unit + step) % WORD
         numbered = replace(command, unit=self.unit)
@@ -55,7 +55,7 @@ class Driver:
         self.again(at, numbered, link)
         return numbered
 
-    def again(self, at: int, command: Command, link: str = "") -> None:
+    def again(self, at: int, command: ContextOrder, link: str = "") -> None:
         """The very same command."""
         way = link or self.place.rng.choice(_LINKS)
         self.actions += [Send(at, way, frame) for frame in self.frames(command, way)]
@@ -63,14 +63,14 @@ class Driver:
     def plain(self, at: int, size: int, link: str = "") -> None:
         """A unit of plain work; its number is none of a command's."""
         way = link or self.place.rng.choice(_LINKS)
-        one = Command(Compute.DIGEST, 0, 0, unit=self.place.rng.getrandbits(32))
+        one = ContextOrder(Compute.DIGEST, 0, 0, unit=self.place.rng.getrandbits(32))
         self.actions += [Send(at, way, frame) for frame in self._segments(one, self.place.rng.randbytes(size), way)]
 
-    def frames(self, command: Command, way: str) -> Iterator[RingFrame]:
+    def frames(self, command: ContextOrder, way: str) -> Iterator[RingFrame]:
         """Its segments."""
         return self._segments(command, command.data, way)
 
-    def _segments(self, command: Command, data: bytes, way: str) -> Iterator[RingFrame]:
+    def _segments(self, command: ContextOrder, data: bytes, way: str) -> Iterator[RingFrame]:
         place, rng = self.place, self.place.rng
         epoch, attempt, source = rng.getrandbits(32), rng.getrandbits(16), place.other_gpu()
         for number, start in enumerate(range(0, len(data), wire.SEGMENT_BYTES)):
@@ -82,7 +82,7 @@ class Driver:
             yield RingFrame.of(codec.encode(Work(*head, *body, payload=part + bytes(-len(part) % wire.FLIT_BYTES))))
 
 
-def some_command(rng: random.Random, compute: Compute, context: int, key: int) -> Command:
+def some_command(rng: random.Random, compute: Compute, context: int, key: int) -> ContextOrder:
     """A command of a kind, with any arguments that may matter."""
     amount = rng.choice([0, 1, 5, 20, 50, 64, 150, WORD - 1])
     if compute is Compute.QUERY:
@@ -90,7 +90,7 @@ def some_command(rng: random.Random, compute: Compute, context: int, key: int) -
     elif compute is Compute.LAUNCH:
         amount = rng.choice([0, 1, 15, 16, 17, 40])
     extra = rng.randbytes(rng.choice([0, 8, 100, 240, 300])) if compute is Compute.COPY else b""
-    return Command(
+    return ContextOrder(
         compute,
         context,
         key,

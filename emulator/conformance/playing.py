@@ -35,7 +35,7 @@ class End:
 
 
 @dataclass
-class Played:
+class PlayedRules:
     """Results of cases (see `suite`) and ends of simulations, in the order of the rules; `counts`: Verilator's, of the
     last simulation, b"" without coverage."""
 
@@ -55,9 +55,9 @@ class Playing:
         self._shared = scratch / "begun"
         self._shared.mkdir()
         self._lock, self._stopped = threading.Lock(), threading.Event()
-        self._played = Played()
+        self._played = PlayedRules()
 
-    def run(self, jobs: int, progress: Callable[[str], None]) -> Played:
+    def run(self, jobs: int, progress: Callable[[str], None]) -> PlayedRules:
         """Play all of them. Raises BuildError when the suite itself fails."""
         known = all_rules()
         order = sorted(self._rules, key=lambda name: -known[name].weight)

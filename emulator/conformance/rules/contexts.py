@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from ringhil.emulator.conformance.context_judge import judge_contexts
-from ringhil.emulator.conformance.context_programs import MANAGER, WORD, Command, Driver, some_command
+from ringhil.emulator.conformance.context_programs import MANAGER, WORD, ContextDriver, ContextOrder, some_command
 from ringhil.emulator.conformance.data_frames import Place, roles, some_place
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Stimulus
@@ -59,12 +59,12 @@ _OFTEN = {
 def commands(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(3 * effort):
         place = some_place(rng)
-        driver = Driver(place, _number(rng))
+        driver = ContextDriver(place, _number(rng))
         keys = {1: 5, 2: 0xDEADBEEF, 3: rng.getrandbits(32)}
         at = _START
         actions = context_settings()
         for context, key in keys.items():
-            driver.send(at, Command(Compute.CREATE, context, key, 40, 16))
+            driver.send(at, ContextOrder(Compute.CREATE, context, key, 40, 16))
             at += _APART
         for _ in range(40):
             compute = rng.choices([*_OFTEN], [*_OFTEN.values()])[0]
@@ -85,9 +85,9 @@ def commands(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield context_case("contexts.commands", f"program {index}", [*actions, *driver.actions], place)
 
 
-def _asked(driver: Driver, at: int, context: int, key: int) -> int:
+def _asked(driver: ContextDriver, at: int, context: int, key: int) -> int:
     for query in _QUERIES:
-        driver.send(at, Command(Compute.QUERY, context, key, query.code))
+        driver.send(at, ContextOrder(Compute.QUERY, context, key, query.code))
         at += _APART
     return at
 
@@ -96,36 +96,36 @@ def _asked(driver: Driver, at: int, context: int, key: int) -> int:
 def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         place = some_place(rng)
-        driver, at = Driver(place, _number(rng)), _START
+        driver, at = ContextDriver(place, _number(rng)), _START
         actions = context_settings()
         limits = {1: rng.randrange(20, 50), 2: rng.randrange(50, _PAGES), 3: WORD - 1}
         for context, limit in limits.items():
-            driver.send(at, Command(Compute.CREATE, context, 5, limit))
+            driver.send(at, ContextOrder(Compute.CREATE, context, 5, limit))
             at += _APART
         for context, limit in limits.items():
             had = rng.randrange(1, 20)
             # More than is held, as much, and less than that by one or by much.
             for low in (had + 3, had, had - 1, 0):
                 for command in (
-                    Command(Compute.FREE, context, 5, WORD - 1),
-                    Command(Compute.ALLOCATE, context, 5, had),
-                    Command(Compute.CONFIGURE, context, MANAGER, low),
-                    Command(Compute.ALLOCATE, context, 5, rng.choice([0, 1, 3, 4])),
-                    Command(Compute.FREE, context, 5, had),
-                    Command(Compute.CONFIGURE, context, MANAGER, limit),
+                    ContextOrder(Compute.FREE, context, 5, WORD - 1),
+                    ContextOrder(Compute.ALLOCATE, context, 5, had),
+                    ContextOrder(Compute.CONFIGURE, context, MANAGER, low),
+                    ContextOrder(Compute.ALLOCATE, context, 5, rng.choice([0, 1, 3, 4])),
+                    ContextOrder(Compute.FREE, context, 5, had),
+                    ContextOrder(Compute.CONFIGURE, context, MANAGER, limit),
                 )[rng.randrange(2) :]:
                     driver.send(at, command)
                     at += _APART
             # Of the GPU less than is held, as much, and a little more.
-            driver.send(at, Command(Compute.ALLOCATE, context, 5, had))
+            driver.send(at, ContextOrder(Compute.ALLOCATE, context, 5, had))
             at += _APART
             for left in (had - 1, had, had + 3, 0):
                 actions.append(Poke(at, "device_memory", left))
                 for amount in (4, 1, 0):
-                    driver.send(at + 4, Command(Compute.ALLOCATE, rng.choice([*limits]), 5, amount))
+                    driver.send(at + 4, ContextOrder(Compute.ALLOCATE, rng.choice([*limits]), 5, amount))
                     at += _APART
             actions.append(Poke(at, "device_memory", _PAGES))
-            driver.send(at + 4, Command(Compute.COPY, context, 5, rng.randrange(20), extra=rng.randbytes(8)))
+            driver.send(at + 4, ContextOrder(Compute.COPY, context, 5, rng.randrange(20), extra=rng.randbytes(8)))
             actions.append(Peek(at + _APART - 9, "memory_held"))
             at += _APART
         yield context_case("contexts.memory", f"limits {index}", [*actions, *driver.actions], place)
@@ -138,24 +138,24 @@ def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 def lives(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(2 * effort):
         place = some_place(rng)
-        driver, at = Driver(place, _number(rng)), _START
+        driver, at = ContextDriver(place, _number(rng)), _START
         context = rng.randrange(1, 4)
         for key in (5, rng.getrandbits(32), 5):
-            last = driver.send(at, Command(Compute.CREATE, context, key, 40, 16))
+            last = driver.send(at, ContextOrder(Compute.CREATE, context, key, 40, 16))
             driver.again(at + _APART, last)
             at = _asked(driver, at + 2 * _APART, context, key)
-            driver.send(at, Command(Compute.ALLOCATE, context, key, rng.randrange(1, 40)))
-            launched = driver.send(at + _APART, Command(Compute.LAUNCH, context, key, rng.randrange(17, 60)))
+            driver.send(at, ContextOrder(Compute.ALLOCATE, context, key, rng.randrange(1, 40)))
+            launched = driver.send(at + _APART, ContextOrder(Compute.LAUNCH, context, key, rng.randrange(17, 60)))
             at += 3 * _APART
             driver.again(at, launched)
-            driver.send(at + _APART, Command(Compute.FREE, context, key, 41))
+            driver.send(at + _APART, ContextOrder(Compute.FREE, context, key, 41))
             at = _asked(driver, at + 2 * _APART, context, key)
             for _ in range(rng.randrange(2)):  # it is gone while it has a launch
-                driver.send(at, Command(Compute.LAUNCH, context, key, 5000))
+                driver.send(at, ContextOrder(Compute.LAUNCH, context, key, 5000))
                 at += _APART
-            last = driver.send(at, Command(Compute.DESTROY, context, key))
+            last = driver.send(at, ContextOrder(Compute.DESTROY, context, key))
             driver.again(at + _APART, last)
-            driver.send(at + 2 * _APART, Command(Compute.QUERY, context, key, 0))
+            driver.send(at + 2 * _APART, ContextOrder(Compute.QUERY, context, key, 0))
             driver.again(at + 3 * _APART, launched)
             at += 4 * _APART
         actions = [*context_settings(), *driver.actions]
@@ -178,18 +178,18 @@ def turns(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         place, slow = some_place(rng), index % 4 == 3
         switch = rng.choice([0, 1, 7])
         actions = context_settings(context_switch=switch, default_slice=rng.choice([19, 40, 100]), compute_setup=300)
-        driver, at = Driver(place, _number(rng)), _START
+        driver, at = ContextDriver(place, _number(rng)), _START
         contexts = rng.sample(range(1, 8), 4)
         priorities = rng.choice([(200, 100, 127, 128), (3, 3, 3, 3), (255, 0, 1, 0)])
         for context, priority in zip(contexts, priorities, strict=True):
             cycles = rng.choice([0, 1, 16, 19, 24, 50])
-            driver.send(at, Command(Compute.CREATE, context, 5, 9, cycles, priority, rng.choice([0, 0, 3, 40])))
+            driver.send(at, ContextOrder(Compute.CREATE, context, 5, 9, cycles, priority, rng.choice([0, 0, 3, 40])))
             at += _APART
         # While a plain unit has the engine all begin to wait.
         driver.plain(at, 8, "host")
         for context in contexts:
             at += 20
-            driver.send(at, Command(Compute.LAUNCH, context, 5, rng.choice([1, 16, 70, 100, 230])), "p1")
+            driver.send(at, ContextOrder(Compute.LAUNCH, context, 5, rng.choice([1, 16, 70, 100, 230])), "p1")
         actions += [Poke(at + 20, "compute_setup", rng.choice([1, 30]))]
         driver.plain(at + 40, 8, "host")
         driver.plain(at + 60, 8, "host")
@@ -203,7 +203,7 @@ def turns(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             key = MANAGER if compute is Compute.CONFIGURE else 5
             amount = rng.randrange(4) if compute is Compute.QUERY else rng.randrange(60)
             more = (rng.choice([0, 16, 30]), rng.getrandbits(8), 0) if compute is Compute.CONFIGURE else ()
-            driver.send(at + rng.randrange(90), Command(compute, context, key, amount, *more), "p2")
+            driver.send(at + rng.randrange(90), ContextOrder(compute, context, key, amount, *more), "p2")
             at += 100 + step
         last = at + (3500 if slow else 1200)
         actions += _looks(_START + 4 * _APART, last, rng.choice([5, 7, 9]))
@@ -220,10 +220,10 @@ _ROUND = 54  # cycles in which both contexts and a plain unit have a turn
 _BETWEEN = 300  # cycles from launches to launches
 
 
-def _meeting(driver: Driver, at: int, command: Command, offset: int) -> None:
+def _meeting(driver: ContextDriver, at: int, command: ContextOrder, offset: int) -> None:
     """Two contexts and a plain unit have turns; the command comes in the middle of that."""
     for context in (_FIRST, _SECOND):
-        driver.send(at, Command(Compute.LAUNCH, context, 5, 40 + context), "p1")
+        driver.send(at, ContextOrder(Compute.LAUNCH, context, 5, 40 + context), "p1")
         at += 12
     driver.plain(at, 8, "host")
     driver.send(at + 16 + offset, command, "p2")
@@ -233,18 +233,18 @@ def _meeting(driver: Driver, at: int, command: Command, offset: int) -> None:
 def cycle(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for compute in (Compute.CANCEL, Compute.DESTROY, Compute.CONFIGURE, Compute.LAUNCH, Compute.QUERY):
         place = some_place(rng)
-        driver, at = Driver(place, _number(rng)), _START
+        driver, at = ContextDriver(place, _number(rng)), _START
         for context in (_FIRST, _SECOND):
-            driver.send(at, Command(Compute.CREATE, context, 5, 9, _SLICE, context - _FIRST))
+            driver.send(at, ContextOrder(Compute.CREATE, context, 5, 9, _SLICE, context - _FIRST))
             at += _APART
         often = 1 if compute in (Compute.CANCEL, Compute.DESTROY) else max(1, 4 // effort)
         for offset in range(rng.randrange(often), _ROUND, often):
             context = rng.choice([_FIRST, _SECOND])
             key = MANAGER if compute is Compute.CONFIGURE else 5
             amount = Query.LAUNCH.code if compute is Compute.QUERY else 9
-            _meeting(driver, at, Command(compute, context, key, amount, _SLICE, rng.randrange(3)), offset)
+            _meeting(driver, at, ContextOrder(compute, context, key, amount, _SLICE, rng.randrange(3)), offset)
             if compute is Compute.DESTROY:
-                driver.send(at + _BETWEEN - 60, Command(Compute.CREATE, context, 5, 9, _SLICE, 1), "p1")
+                driver.send(at + _BETWEEN - 60, ContextOrder(Compute.CREATE, context, 5, 9, _SLICE, 1), "p1")
             at += _BETWEEN
         actions = context_settings(context_switch=4, compute_setup=9)
         last = _asked(driver, _asked(driver, at, _FIRST, 5), _SECOND, 5)
@@ -255,14 +255,14 @@ def cycle(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 @rule("contexts.again", "a command that comes again in whatever cycle, also as its answer leaves, is answered again")
 def again(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = some_place(rng)
-    driver, at = Driver(place, _number(rng)), _START
+    driver, at = ContextDriver(place, _number(rng)), _START
     for context in (_FIRST, _SECOND):
-        driver.send(at, Command(Compute.CREATE, context, 5, 9, 40))
+        driver.send(at, ContextOrder(Compute.CREATE, context, 5, 9, 40))
         at += _APART
     # The end of a launch is told at any moment beside; what is to be said waits for that.
     for offset in range(34):
-        driver.send(at, Command(Compute.LAUNCH, _FIRST, 5, 3 + offset), "p1")
-        asked = driver.send(at + 14, Command(Compute.QUERY, _SECOND, 5, 0), "p1")
+        driver.send(at, ContextOrder(Compute.LAUNCH, _FIRST, 5, 3 + offset), "p1")
+        asked = driver.send(at + 14, ContextOrder(Compute.QUERY, _SECOND, 5, 0), "p1")
         for _ in range(2):
             driver.again(at + 15, asked, "p1")
         at += _APART
@@ -273,13 +273,13 @@ def again(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 @rule("contexts.many", "turns and switches go on and are counted beyond 4,096 as before", weight=2)
 def many(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     place = some_place(rng)
-    driver, at = Driver(place, _number(rng)), _START
+    driver, at = ContextDriver(place, _number(rng)), _START
     for context in (1, 2):
-        driver.send(at, Command(Compute.CREATE, context, 5, 9, _SLICE), "p1")
+        driver.send(at, ContextOrder(Compute.CREATE, context, 5, 9, _SLICE), "p1")
         at += _APART
     cycles = _SLICE * (4100 + rng.randrange(60))
     for context in (1, 2):
-        driver.send(at, Command(Compute.LAUNCH, context, 5, cycles), "p1")
+        driver.send(at, ContextOrder(Compute.LAUNCH, context, 5, cycles), "p1")
         at += _APART
     at += 2 * cycles + 2 * (cycles // _SLICE) * 3
     looks = _looks(at - 5 * _APART, at, 9)

@@ -190,14 +190,14 @@ def _stays_down(rule_name: str, link: str, stimulus: Stimulus, observed: Observe
     back = [cycle + 1 for (_, was), (cycle, up) in pairwise(moves) if up and not was]
     if len(waits) != 1 or len(back) * 2 != len(moves):
         return []
-    return [
-        Breach(
-            rule_name, cycle, f"{link}: the remote-fault mark goes off {cycle - since} cycles after the carrier is back"
-        )
-        for cycle, _, fault in observed.levels[link]
-        for since in back
-        if not fault and since + _TOLD <= cycle < since + waits[0]
-    ]
+    breaches = []
+    for since in back:
+        marks = [(cycle, fault) for cycle, _, fault in observed.levels[link]]
+        told = [mark for mark in marks if mark[0] <= since + _TOLD][-1:]
+        later = [mark for mark in marks if since + _TOLD < mark[0] < since + waits[0]]
+        text = f"{link}: the remote-fault mark is off, and the carrier is back since cycle {since} only"
+        breaches += [Breach(rule_name, cycle, text) for cycle, fault in (*told, *later) if not fault]
+    return sorted(breaches, key=lambda breach: breach.cycle)
 
 
 @rule(
