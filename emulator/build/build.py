@@ -24,7 +24,6 @@ from pathlib import Path
 
 from ringhil.emulator.build.cache import BuildStore, Claim, cache_dir
 from ringhil.emulator.build.diagnostics import Emitted, compiler_complaint, included_files, verilator_complaint
-from ringhil.emulator.build.edge import write_edge
 from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import Finished, run, unwinding_on_termination
@@ -208,6 +207,8 @@ class _Job:
         r = self.request
         if r.edge is None or r.trace or r.optimise in _LITTLE:
             return None
+        from ringhil.emulator.build.edge import write_edge  # what comes from the cache starts without it
+
         return write_edge(emitted.directory, r.prefix, r.top, r.edge)
 
     def _common_flags(self, emitted: Emitted) -> list[object]:
