@@ -46,6 +46,7 @@ Progress = Callable[[str], None]
 _RECIPE = 1
 
 _JOBS = 2
+_EDGE_MODULES = tuple(Path(__file__).with_name(f"{name}.py") for name in ("edge", "emitted_code", "sinking"))
 
 # Style rules of files don't matter here, everything else that -Wall finds is fatal.
 _VERILATOR_FLAGS = ["--cc", "--quiet", "--no-timing", "-O3", "-Wall", "-Wno-DECLFILENAME"]
@@ -126,10 +127,12 @@ class _Job:
         self.verilator_flags = _verilator_flags(request)
         self.cxx_flags = [*_CXX_FLAGS, *(_CLANG_FLAGS if self.compiler.is_clang else _GCC_FLAGS)]
         self.cxx_flags += [] if request.program else _LIBRARY_FLAGS
+        # What our own edge is made of follows from these.
+        own = rtl_hash(_EDGE_MODULES) if request.edge else ""
         options = {k: v for k, v in asdict(request).items() if k not in ("rtl", "cpp", "headers")}
         self.link_flags = [*_LINK_FLAGS, *([] if request.program else ["-shared"]), *request.link]
         self.key = self._key(
-            options, self.rtl_hash, self.sources, self.verilator_flags, _SLOW_OPTIMISE, self.link_flags
+            options, own, self.rtl_hash, self.sources, self.verilator_flags, _SLOW_OPTIMISE, self.link_flags
         )
         self.library = request.top if request.program else f"lib{request.prefix}.so"
 
@@ -184,10 +187,14 @@ class _Job:
         flags: list[object] = [*self._common_flags(emitted), f"-I{emitted.directory}"]
         flags += [f"-I{directory}" for directory in directories]
         flags += [f"-D{name}={value}" for name, value in r.defines]
-        fast = [*emitted.fast, *(file.absolute() for file in r.cpp)]
+        edge = self._edge(emitted)
+        flags.append(f"-DMODEL_EDGE={int(edge is not None)}")
+        # What Verilator wrote runs seldom beside an edge of ours.
+        model, seldom = ([edge], [*emitted.fast, *emitted.slow]) if edge else (emitted.fast, emitted.slow)
+        fast = [*model, *(file.absolute() for file in r.cpp)]
         commands: list[list[object]] = []
         slow = r.optimise if r.optimise in _LITTLE else _SLOW_OPTIMISE
-        for name, optimise, sources in (("fast", r.optimise, fast), ("slow", slow, emitted.slow)):
+        for name, optimise, sources in (("fast", r.optimise, fast), ("slow", slow, seldom)):
             unity = work / f"{name}.cpp"
             # By its name from here, where it has one: the path of a cache may have a quotation mark in it.
             names = (source.relative_to(work) if source.is_relative_to(work) else source for source in sources)
@@ -196,6 +203,14 @@ class _Job:
             output = ["-o", work / f"{name}.o"]
             commands.append([*self.compiler.argv, *flags, optimise, *depends, "-c", unity, *output])
         return commands, [work / "fast.o", work / "slow.o"]
+
+    def _edge(self, emitted: Emitted) -> Path | None:
+        r = self.request
+        if r.edge is None or r.trace or r.optimise in _LITTLE:
+            return None
+        from ringhil.emulator.build.edge import write_edge  # what comes from the cache starts without it
+
+        return write_edge(emitted.directory, r.prefix, r.top, r.edge)
 
     def _common_flags(self, emitted: Emitted) -> list[object]:
         include = self.verilator.root / "include"

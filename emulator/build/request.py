@@ -13,6 +13,29 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True)
+class Usual:
+    """What a register or an input mostly is before an edge: its bits in `mask` (None: all of them) are `value`.
+
+    `path` leads from the top module, "u_part.g_of[2].u_leaf.state_q"; one that isn't there is passed over.
+    """
+
+    path: str
+    value: int = 0
+    mask: int | None = None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """How edges of a model are used: `late` outputs are looked at apart from them.
+
+    `usual` are values in levels: those of a level mostly hold where those of the levels before it do.
+    """
+
+    late: tuple[str, ...] = ()
+    usual: tuple[tuple[Usual, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class BuildRequest:
     """What to build.
 
@@ -31,6 +54,8 @@ class BuildRequest:
     | `assertions` | those inside the RTL are checked in every cycle; one that fails stops the model |
     | `options` | further options of Verilator |
     | `link` | further options of the linker |
+    | `apart` | outputs of `top` that are looked at apart from edges; where some are named, the model comes with its \
+      edges in halves (halves.py) if it can, and the C++ sources are told by MODEL_EDGE, 1 or 0 |
     """
 
     top: str
@@ -46,6 +71,7 @@ class BuildRequest:
     assertions: bool = False
     options: tuple[str, ...] = ()
     link: tuple[str, ...] = ()
+    edge: Edge | None = None
 
 
 def check(request: BuildRequest) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from ringhil.emulator.build.build import BuildRequest, build, rtl_hash
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import NODE, cell_sources
+from ringhil.emulator.build.request import Edge
+from ringhil.emulator.engine.usual import CALM, FAIR
 
 RTL = Path(__file__).resolve().parents[2] / "rtl"
 _CSRC = Path(__file__).resolve().parent / "csrc"
@@ -17,6 +19,7 @@ _CPP = (_CSRC / "abi.cpp", _FRAMING / "ringhil_framing.c")
 _HEADERS = (*sorted(_CSRC.glob("*.h")), *(_FRAMING / f"ringhil_{name}.h" for name in ("framing", "messages")))
 _PACKAGE = "ringhil_pkg.sv"
 _BOTH_ENDS = ("-DRINGHIL_BOTH_ENDS",)  # of all links: the RTL asserts more
+_EDGE = Edge(late=("reg_rdata_o",), usual=(FAIR, CALM))  # cells_backend.h reads registers through ___look alone
 _DEFINES = (("VL_USER_STOP", "1"),)  # abi.cpp has vl_stop
 
 Progress = Callable[[str], None]
@@ -110,6 +113,7 @@ def cells_library(
         headers=_HEADERS,
         defines=_DEFINES,
         optimise=optimise,
+        edge=_EDGE,
     )
     return _library(request, progress)
 

@@ -76,9 +76,9 @@ public:
             m.reg_we_i = i.reg_we;
             m.reg_addr_i = i.reg_addr;
             m.reg_wdata_i = i.reg_wdata;
-            settle(m);
+            begin_edge(m);
         }
-        for (const uint32_t cell : active) clock(*m_models[cell]);
+        for (const uint32_t cell : active) end_edge(*m_models[cell]);
     }
 
     void read(uint32_t cell, CellOut& out) const {
@@ -100,7 +100,7 @@ public:
         m.now_i = now;
         m.reg_addr_i = address;
         m.reg_we_i = 0;
-        Vdut___024root___eval(m.rootp);  // the clock does not move: only the read path settles
+        look(m);
         return m.reg_rdata_o;
     }
 
@@ -130,28 +130,38 @@ private:
         }
     }
 
-    // A rising edge in one evaluation: the model is told that the clock was low before. Not through m.eval(), whose
-    // message queue takes a lock each time; a model settles in its first m.eval(), in the constructor. In two halves,
-    // as Vdut___024root___eval has them: a half of a model's code stays in the processor's cache from cell to cell.
+    // A rising edge in one evaluation. Not through m.eval(), whose message queue takes a lock each time; a model settles
+    // in its first m.eval(), in the constructor.
     static void edge(Vdut& m) {
-        settle(m);
-        clock(m);
+        begin_edge(m);
+        end_edge(m);
     }
 
-    // What follows from the inputs.
-    static void settle(Vdut& m) {
+#if MODEL_EDGE
+    // Of emulator/build/edge.py: all at once.
+    static void begin_edge(Vdut& m) { Vdut___024root___edge(*m.rootp); }
+    static void end_edge(Vdut&) {}
+    static void look(Vdut& m) { Vdut___024root___look(*m.rootp); }
+#else
+    // In two halves, as Vdut___024root___eval has them: a half of a model's code stays in the processor's cache from
+    // cell to cell. First what follows from the inputs.
+    static void begin_edge(Vdut& m) {
         m.rootp->__VicoFirstIteration = 1;
         while (Vdut___024root___eval_phase__ico(m.rootp)) m.rootp->__VicoFirstIteration = 0;
     }
 
-    // The registers, and what follows from them.
-    static void clock(Vdut& m) {
+    // The registers, and what follows from them; the model is told that the clock was low before.
+    static void end_edge(Vdut& m) {
         m.clk_i = 1;
         m.rootp->__Vtrigprevexpr___TOP__clk_i__0 = 0;
         do {
             while (Vdut___024root___eval_phase__act(m.rootp)) {}
         } while (Vdut___024root___eval_phase__nba(m.rootp));
     }
+
+    // The clock does not move: only what follows from the inputs settles.
+    static void look(Vdut& m) { Vdut___024root___eval(m.rootp); }
+#endif
 
 #if VM_TRACE
     // What is shown is all of a context: so each cell has its own.
