@@ -21,6 +21,7 @@ from benchmarks.mutation_firmware.loading import check, plant
 from benchmarks.mutation_firmware.mutant import ROOT, Mutant
 
 from ringhil.emulator.campaign.pool import LocalPool, Lost
+from ringhil.emulator.campaign.verify.discover import is_cluster
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.forks import ForkedError, forked
 from ringhil.emulator.scenario import Scenario, load, load_variants
@@ -74,7 +75,7 @@ def plays(*, deep: bool) -> Plays:
     for file in sorted(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.yaml")):
         name = str(file.relative_to(ROOT))
         one = first.setdefault(file.parent, file) == file or name in ALSO or name.startswith("examples/")
-        if name in LEFT_OUT or (not deep and (not one or name in LONG)):
+        if name in LEFT_OUT or is_cluster(file) or (not deep and (not one or name in LONG)):
             continue
         variants = load_variants(file)
         for number in sorted({0, len(variants) - 1}) if deep else [0]:

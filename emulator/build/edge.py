@@ -33,10 +33,10 @@ from pathlib import Path
 from ringhil.emulator.build.emitted_code import (
     Function,
     If,
+    RootMembers,
     Simple,
     Statement,
-    Unknown,
-    Variables,
+    UnknownCodeError,
     body,
     members,
     places,
@@ -60,7 +60,7 @@ class _Model:
     """What Verilator emitted, as statements."""
 
     root: str
-    variables: Variables
+    variables: RootMembers
     clock: str
     before: str  # the member that holds the clock's last level
     settling: tuple[Function, ...]  # all that follows from registers and inputs
@@ -76,7 +76,7 @@ def write_edge(directory: Path, prefix: str, top: str, edge: Edge) -> Path | Non
     """
     try:
         text = _functions(_read(directory, f"{prefix}___024root"), top, edge)
-    except Unknown:
+    except UnknownCodeError:
         return None
     file = directory / f"{prefix}_edge.cpp"
     file.write_text(f'#include "{prefix}__pch.h"\n#include "{prefix}___024root.h"\n\n{text}')
@@ -101,20 +101,20 @@ def _read(directory: Path, root: str) -> _Model:
     source = "\n".join(file.read_text() for file in sorted(directory.glob(f"{root}__*.cpp")))
     variables = members((directory / f"{root}.h").read_text())
     if not set(re.findall(r"___eval_phase__(\w+)\(", source)) <= {"stl", "ico", "act", "nba"}:
-        raise Unknown("a region of the schedule")
+        raise UnknownCodeError("a region of the schedule")
     trigger = _EDGE.fullmatch(_squeezed(source, f"{root}___eval_triggers_vec__act"))
     if trigger is None:
-        raise Unknown("an event other than the rising edge of a clock")
+        raise UnknownCodeError("an event other than the rising edge of a clock")
     settling, inputs, edge = (_region(source, f"{root}___eval_{name}", variables) for name in ("stl", "ico", "nba"))
     tables = tuple(dict.fromkeys(_TABLE.findall(source)))
     return _Model(root, variables, trigger[1], trigger[2], settling, inputs, edge, tables)
 
 
-def _region(source: str, name: str, variables: Variables) -> tuple[Function, ...]:
+def _region(source: str, name: str, variables: RootMembers) -> tuple[Function, ...]:
     """The functions that a region of Verilator's schedule calls when its only event has happened."""
     calls = _CALLS.fullmatch(_squeezed(source, name))
     if calls is None:
-        raise Unknown(f"{name} of an unknown form")
+        raise UnknownCodeError(f"{name} of an unknown form")
     called = re.findall(r"(\w+)\(vlSelf\);", calls[1])
     return tuple(read_function(body(source, function), function, variables) for function in called)
 
@@ -131,7 +131,7 @@ def _functions(model: _Model, top: str, edge: Edge) -> str:
     cycle = [*model.inputs, *model.edge]
     look, needed = _pruned(model.settling, late)
     if _written(look) & needed or model.variables.inputs & {variable(place) for place in _written(cycle)}:
-        raise Unknown("logic that remembers, or writes inputs")
+        raise UnknownCodeError("logic that remembers, or writes inputs")
     # An edge leaves what the next one reads.
     while True:
         kept, before = _pruned(cycle, seen | needed)
@@ -157,7 +157,7 @@ def _functions(model: _Model, top: str, edge: Edge) -> str:
     return "\n".join(lines)
 
 
-def _all_places(names: Iterable[str], variables: Variables) -> frozenset[str]:
+def _all_places(names: Iterable[str], variables: RootMembers) -> frozenset[str]:
     return frozenset(place for name in names for place in places(name, variables.types[name]))
 
 

@@ -1,7 +1,7 @@
 """Reads the C++ that Verilator emits for a model's logic, as statements that say what they read and write.
 
 Only what is known of that C++ is taken: assignments, `if` and calls of Verilator's functions without side effects, over
-the members of the root class and over locals. `Unknown` is raised at everything else (displays, calls of tasks, loops).
+the members of the root class and over locals. `UnknownCodeError` is raised at everything else (displays, calls of tasks, loops).
 
 Words of wide values and elements of arrays are told apart where their index is a constant: `name[3]`. An array of more
 than `WHOLE` elements is one thing, of which nobody knows when all of it has been written.
@@ -10,6 +10,8 @@ than `WHOLE` elements is one thing, of which nobody knows when all of it has bee
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from ringhil.emulator.errors import RinghilError
 
 WHOLE = 64
 _TOKEN = re.compile(
@@ -39,7 +41,7 @@ _WRITES = re.compile(
 _DESTINATION = {"one": 1, "two": 2, "three": 3, "part": 3}
 
 
-class Unknown(Exception):
+class UnknownCodeError(RinghilError):
     """C++ that this file doesn't know."""
 
 
@@ -76,7 +78,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Variables:
+class RootMembers:
     """Members of the root class: types by name, and which of them are the model's inputs and outputs."""
 
     types: dict[str, str]
@@ -84,7 +86,7 @@ class Variables:
     outputs: frozenset[str] = frozenset()
 
 
-def members(header: str) -> Variables:
+def members(header: str) -> RootMembers:
     """What the header of a root class declares."""
     header = _COMMENT.sub("", header)
     types = {name: kind for kind, name in _DECLARED.findall(header)}
@@ -95,21 +97,21 @@ def members(header: str) -> Variables:
         types[name] = kinds.get(width, f"VlWide<{words}>")
         ports[direction].add(name)
     if ports["INOUT"]:
-        raise Unknown("a port that is both")
-    return Variables(types, frozenset(ports["IN"]), frozenset(ports["OUT"]))
+        raise UnknownCodeError("a port that is both")
+    return RootMembers(types, frozenset(ports["IN"]), frozenset(ports["OUT"]))
 
 
 def body(source: str, function: str) -> str:
-    """The text between the braces of a function, after its preamble. Raises Unknown if it isn't defined in `source`."""
+    """The text between the braces of a function, after its preamble. Raises UnknownCodeError if it isn't defined in `source`."""
     start = rf"^(?:VL_\w+ )*\w+ {re.escape(function)}\([^;{{]*\) \{{\n"
     found = re.search(rf"{start}(.*?)^\}}", source, re.MULTILINE | re.DOTALL)
     if found is None or _PREAMBLE not in found[1]:
-        raise Unknown(f"no function {function}")
+        raise UnknownCodeError(f"no function {function}")
     return _COMMENT.sub("", found[1].rpartition(_PREAMBLE)[2])
 
 
-def read_function(text: str, name: str, variables: Variables) -> Function:
-    """The statements of a function's `text`. Raises Unknown."""
+def read_function(text: str, name: str, variables: RootMembers) -> Function:
+    """The statements of a function's `text`. Raises UnknownCodeError."""
     return _Reader(text, name, variables).function()
 
 
@@ -137,7 +139,7 @@ class _Used:
 
 
 class _Reader:
-    def __init__(self, text: str, name: str, variables: Variables) -> None:
+    def __init__(self, text: str, name: str, variables: RootMembers) -> None:
         self.name = name
         self.types: Mapping[str, str] = variables.types
         self.locals: dict[str, str] = {}
@@ -168,12 +170,12 @@ class _Reader:
     def branch(self) -> If:
         opened = self.at + 1
         if self.tokens[opened] != "(":
-            raise Unknown("an if without a parenthesis")
+            raise UnknownCodeError("an if without a parenthesis")
         closed = self.closing(opened)
         condition = self.tokens[opened + 1 : closed]
         used = self.used(condition)
         if used.may_write:
-            raise Unknown("a condition that writes")
+            raise UnknownCodeError("a condition that writes")
         self.at = closed + 1
         then = self.block()
         other: list[Statement] = []
@@ -184,7 +186,7 @@ class _Reader:
 
     def block(self) -> list[Statement]:
         if self.tokens[self.at] != "{":
-            raise Unknown("a branch without braces")
+            raise UnknownCodeError("a branch without braces")
         close = self.closing(self.at)
         self.at += 1
         answer = self.statements(close)
@@ -195,10 +197,10 @@ class _Reader:
         end = self.end()
         *kind, name = self.tokens[self.at : end]
         if not re.fullmatch(r"\w+", name):
-            raise Unknown(f"a declaration of {name}")
+            raise UnknownCodeError(f"a declaration of {name}")
         text = "".join(kind).replace(",", ", ")
         if self.locals.setdefault(name, text) != text or not re.fullmatch(_TYPE, text):
-            raise Unknown(f"a local {name} of type {text}")
+            raise UnknownCodeError(f"a local {name} of type {text}")
         self.at = end + 1
 
     def simple(self) -> Simple:
@@ -210,7 +212,7 @@ class _Reader:
         equals = code.index("=")
         target, value = code[:equals], code[equals + 1 :]
         if "=" in value:
-            raise Unknown("an assignment inside another one")
+            raise UnknownCodeError("an assignment inside another one")
         used = self.used(value)
         name, indices = self.target(target)
         inside = self.used([token for index in indices for token in (*index, ",")])
@@ -223,7 +225,7 @@ class _Reader:
         """A call that is a statement."""
         found = _WRITES.fullmatch(code[0])
         if found is None or code[1] != "(" or _closing(code, 1) != len(code) - 1:
-            raise Unknown(" ".join(code[:8]))
+            raise UnknownCodeError(" ".join(code[:8]))
         used = self.used(code)
         name, indices = self.target(list(_arguments(code[2:-1]))[_DESTINATION[str(found.lastgroup)]])
         # The others write all words of a wide value.
@@ -237,7 +239,7 @@ class _Reader:
         at += 1
         while at < len(code):
             if code[at] != "[":
-                raise Unknown(f"an assignment to {' '.join(code)}")
+                raise UnknownCodeError(f"an assignment to {' '.join(code)}")
             close = _closing(code, at)
             indices.append(list(code[at + 1 : close]))
             at = close + 1
@@ -266,7 +268,7 @@ class _Reader:
         if found := _WRITES.fullmatch(function):
             destination = _DESTINATION[str(found.lastgroup)]
         elif not _READS.fullmatch(function):
-            raise Unknown(f"a call of {function}")
+            raise UnknownCodeError(f"a call of {function}")
         for number, argument in enumerate(_arguments(code)):
             if number == destination:
                 name, indices = self.target(argument)
@@ -288,7 +290,7 @@ class _Reader:
             used.reads |= self.used(indices[-1]).reads
             at = close + 1
         if at < len(code) and code[at] == ".":
-            raise Unknown(f"a part of {name}")
+            raise UnknownCodeError(f"a part of {name}")
         used.reads |= self.where(name, indices)
         return at
 
@@ -317,7 +319,7 @@ class _Reader:
             return name
         if not member and name in self.locals:
             return f"{self.name}:{name}"
-        raise Unknown(f"the name {name}")
+        raise UnknownCodeError(f"the name {name}")
 
     def named(self, code: Sequence[str]) -> tuple[str, ...]:
         """Code in which each variable is one token."""
@@ -340,7 +342,7 @@ class _Reader:
         try:
             return self.tokens.index(";", self.at)
         except ValueError:
-            raise Unknown("a statement without an end") from None
+            raise UnknownCodeError("a statement without an end") from None
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -348,7 +350,7 @@ def _tokens(text: str) -> Iterator[str]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise Unknown(f"the character {text[at]!r}")
+            raise UnknownCodeError(f"the character {text[at]!r}")
         if found["t"]:
             yield found["t"]
         at = found.end()
@@ -364,7 +366,7 @@ def _closing(code: Sequence[str], at: int) -> int:
             depth -= 1
             if depth == 0:
                 return i
-    raise Unknown(f"a {opened} that nothing closes")
+    raise UnknownCodeError(f"a {opened} that nothing closes")
 
 
 def _arguments(code: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -8,7 +8,7 @@ from ringhil.emulator.campaign.explore.play import play
 from ringhil.emulator.campaign.explore.result import CaseResult, summed_up
 from ringhil.emulator.campaign.explore.space import Case
 from ringhil.emulator.campaign.explore.warm import Warm
-from ringhil.emulator.campaign.rewind import CantRewind, Rewound, can_rewind
+from ringhil.emulator.campaign.rewind import RewindError, Rewound, can_rewind
 from ringhil.emulator.forks import ForkedError, forked, forked_again
 
 Numbered = tuple[int, Case]
@@ -45,7 +45,7 @@ class CasePlayer:
             if self._rewound is None:
                 self._rewound = Rewound(self._result, self.warm.run_to, self.warm.now)
             return self._rewound.ask(case, start, self.limit)
-        except CantRewind:
+        except RewindError:
             self._rewound, self._may_rewind = None, False
             return self._forked(case, again=True)
         except ForkedError as error:

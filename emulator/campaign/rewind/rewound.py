@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ringhil.emulator.campaign.rewind.library import library
+from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.forks import ForkedError, answered, describe, fork
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ A = TypeVar("A")
 _COLLECTED = 50_000  # objects more before the collector looks for garbage: most tasks end before, and then all is gone
 
 
-class CantRewind(Exception):
+class RewindError(RinghilError):
     """This system doesn't do it, or not for this process."""
 
 
@@ -41,7 +42,7 @@ class Rewound(Generic[T, A]):
     def __init__(self, act: Callable[[T], A], advance: Callable[[int], None], reached: int) -> None:
         calls = library()
         if calls is None:
-            raise CantRewind
+            raise RewindError
         self._connection, theirs = Pipe()
         self._pid = fork()
         if self._pid == 0:
@@ -50,7 +51,7 @@ class Rewound(Generic[T, A]):
         theirs.close()
 
     def ask(self, task: T, place: int, limit: float) -> A:
-        """The answer, within `limit` seconds. Raises ForkedError, and CantRewind when no task is done here; the process
+        """The answer, within `limit` seconds. Raises ForkedError, and RewindError when no task is done here; the process
         is gone then."""
         deadline = time.monotonic() + limit
         try:
@@ -67,7 +68,7 @@ class Rewound(Generic[T, A]):
             raise
         if answer is None:
             self.close()
-            raise CantRewind
+            raise RewindError
         good, found = answer
         if not good:
             raise ForkedError(found)

@@ -16,7 +16,7 @@ from tests.sampled import sampled
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.player import CasePlayer, start_of
 from ringhil.emulator.campaign.explore.space import Space
-from ringhil.emulator.campaign.rewind import CantRewind, Rewound
+from ringhil.emulator.campaign.rewind import RewindError, Rewound
 from ringhil.emulator.forks import ForkedError
 
 MEGABYTE = 1 << 20
@@ -74,7 +74,7 @@ def rewound(ledger: Ledger) -> Rewound[str, tuple[Any, ...]]:
     made = Rewound(ledger.act, ledger.advance, 0)
     try:
         made.ask("look", 0, 60)
-    except CantRewind:
+    except RewindError:
         pytest.skip("this system doesn't put processes back")
     return made
 
