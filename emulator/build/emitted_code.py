@@ -1,7 +1,8 @@
 """Reads the C++ that Verilator emits for a model's logic, as statements that say what they read and write.
 
 Only what is known of that C++ is taken: assignments, `if` and calls of Verilator's functions without side effects, over
-the members of the root class and over locals. `UnknownCodeError` is raised at everything else (displays, calls of tasks, loops).
+the members of the root class and over locals. `UnknownCodeError` is raised at everything else (displays, calls of
+tasks, loops).
 
 Words of wide values and elements of arrays are told apart where their index is a constant: `name[3]`. An array of more
 than `WHOLE` elements is one thing, of which nobody knows when all of it has been written.
@@ -102,7 +103,7 @@ def members(header: str) -> RootMembers:
 
 
 def body(source: str, function: str) -> str:
-    """The text between the braces of a function, after its preamble. Raises UnknownCodeError if it isn't defined in `source`."""
+    """The text between the braces of a function, after its preamble. Raises UnknownCodeError if `source` has none."""
     start = rf"^(?:VL_\w+ )*\w+ {re.escape(function)}\([^;{{]*\) \{{\n"
     found = re.search(rf"{start}(.*?)^\}}", source, re.MULTILINE | re.DOTALL)
     if found is None or _PREAMBLE not in found[1]:

@@ -51,8 +51,8 @@ class Rewound(Generic[T, A]):
         theirs.close()
 
     def ask(self, task: T, place: int, limit: float) -> A:
-        """The answer, within `limit` seconds. Raises ForkedError, and RewindError when no task is done here; the process
-        is gone then."""
+        """The answer, within `limit` seconds. Raises ForkedError, and RewindError when no task is done here; then the
+        process is gone."""
         deadline = time.monotonic() + limit
         try:
             self._connection.send((place, task))
