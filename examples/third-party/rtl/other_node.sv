@@ -168,8 +168,8 @@ module other_node
   logic [63:0] mute_until;
   // To the CPU and another card: a frame begins only while the GPU takes part, and is then sent to its end.
   logic [3:2] sending_q, goes;
-  assign goes = q_valid[3:2] & (sending_q | {2{!out && !moved}});
-  assign q_clear = {{2{out || moved}} & ~sending_q, stands};
+  assign goes = q_valid[3:2] & (sending_q | {2{!out && !moved && !lent_q}});
+  assign q_clear = {{2{out || moved || lent_q}} & ~sending_q, stands};
   other_mailbox u_mailbox (
       .clk_i, .rst_i, .now_i, .card_id_i, .ring_size_i,
       .my_id_i    (my_id),
