@@ -25,6 +25,7 @@ from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
 from ringhil.emulator.build.toolchain import find_compiler, find_verilator
+from ringhil.emulator.children import Child
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.pages.one_file import BUILT
 from ringhil.emulator.proofs.tools import TOOLS
@@ -93,7 +94,7 @@ def _python_packages(extra: str = "") -> Iterator[Need]:
         if not known:
             wrong[-1] += f", not {wanted['least']}"
     if wrong:
-        yield Need("Python packages", ", ".join(wrong), asked)
+        yield Need("Python packages", ", ".join([*wrong, *(there if extra else ())]), asked)
     else:
         yield Need("Python packages", ", ".join(there) if extra else f"all {len(there)}")
 
@@ -176,21 +177,18 @@ def _program(name: str, package: str, options: Sequence[str] = ("--version",)) -
 
 def _said(words: Sequence[str]) -> tuple[int, list[str]]:
     """Exit code, and the lines that a program says."""
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     try:
-        done = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PATIENCE,
-            check=False,
-        )
+        with Child(words, text=True, errors="replace", env=child_environment(), **streams) as process:
+            try:
+                said, _ = process.communicate(timeout=_PATIENCE)
+            except subprocess.TimeoutExpired:
+                return 1, [f"no answer in {_PATIENCE:g} s"]
+            finally:
+                process.end()
     except OSError as error:
         return 1, [reason_of(error)]
-    except subprocess.TimeoutExpired:
-        return 1, [f"no answer in {_PATIENCE:g} s"]
-    return done.returncode, [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    return process.returncode, [line.strip() for line in said.splitlines() if line.strip()]
 
 
 def _fst() -> Iterator[Need]:
