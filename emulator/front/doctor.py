@@ -38,7 +38,6 @@ _REQUIREMENT = re.compile(
 )
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "firefox-esr", "epiphany", "konqueror")
 _PROBE = '#include <string>\nextern "C" int probe() { return static_cast<int>(std::string("probe").size()); }\n'
-_FST_PROBE = "#include <lz4.h>\n#include <zlib.h>\nint main() { return zlibVersion()[0] == LZ4_versionString()[0]; }\n"
 
 
 @dataclass(frozen=True)
@@ -191,16 +190,6 @@ def _said(words: Sequence[str]) -> tuple[int, list[str]]:
     return process.returncode, [line.strip() for line in said.splitlines() if line.strip()]
 
 
-def _fst() -> Iterator[Need]:
-    with TemporaryDirectory(prefix="ringhil-doctor-") as folder:
-        try:
-            _compiled(_FST_PROBE, Path(folder), ["-o", str(Path(folder) / "probe"), "-llz4", "-lz"])
-        except BuildError as error:
-            yield Need("lz4 and zlib", str(error), "apt-get install liblz4-dev zlib1g-dev")
-        else:
-            yield Need("lz4 and zlib", "their headers, and they can be linked")
-
-
 def _shared_python() -> Iterator[Need]:
     try:
         from find_libpython import find_libpython  # as cocotb does
@@ -287,7 +276,6 @@ def _wireshark() -> Iterator[Need]:
 _extra = partial(partial, _python_packages)  # the packages of an extra, looked for when it is called
 _FEATURES: tuple[tuple[str, str, tuple[Callable[[], Iterator[Need]], ...]], ...] = (
     (CORE, "runs, scenarios, exploring, conformance", (_python_packages, _tools)),
-    ("fst", "waveforms as FST", (_fst,)),
     (
         "benches",
         "cocotb benches; on Icarus Verilog, too",
