@@ -91,5 +91,6 @@ def test_a_copy_of_our_node_under_another_name_gives_the_same_run(tmp_path: Path
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
         document = json.loads(done.stdout)
         document.pop("engine")
+        document["hashes"].pop("rtl")  # over names, too
         documents.append(document)
     assert documents[0] == documents[1]
