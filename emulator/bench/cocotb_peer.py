@@ -25,7 +25,7 @@ def measure(gpus: int, round_cycles: int, *, cycles: int) -> float:
     """Simulated cycles a second, the clock loop alone (no build, no start-up)."""
     from cocotb_tools.runner import get_runner  # slow to import, and only needed here
 
-    saved = dict(os.environ)
+    saved, ours = dict(os.environ), child_environment(environment())
     with tempfile.TemporaryDirectory(prefix="ringhil-bench-") as scratch:
         result = Path(scratch) / "result"
         words = [
@@ -34,7 +34,7 @@ def measure(gpus: int, round_cycles: int, *, cycles: int) -> float:
             for i in range(0, len(m), 8)
         ]
         os.environ.clear()
-        os.environ.update(child_environment(environment()))
+        os.environ.update(ours)
         try:
             runner = get_runner("verilator")
             runner.build(

@@ -1,12 +1,13 @@
 """The benchmark measures what it says, checks what it measures, and prints one document."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
-from ringhil.emulator.bench import bare, census
+from ringhil.emulator.bench import bare, census, cocotb_peer
 from ringhil.emulator.engine.library import cells_library
 
 
@@ -44,3 +45,10 @@ def test_the_bare_loop_carries_the_same_messages() -> None:
     peer = bare.measure(3, rate.round_cycles, seconds=0.05)  # raises when a message does not come home
     assert peer.cycles_per_second > 0
     assert peer.extrapolated(6).cycles_per_second == pytest.approx(peer.cycles_per_second / 2)
+
+
+@pytest.mark.slow(part="benches")
+def test_cocotb_runs_the_same_messages() -> None:
+    before = dict(os.environ)
+    assert cocotb_peer.measure(3, 2000, cycles=500) > 0
+    assert dict(os.environ) == before
