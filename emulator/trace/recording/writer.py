@@ -70,6 +70,7 @@ class RecordingWriter:
             _check_replaced(path)
             # Beside its place: a disk without room for the beginning costs no recording of before.
             with AtomicFile(path, binary=True, beside=(_JOURNAL,)) as draft:
+                draft.partial.touch(exist_ok=False)  # what forbids it is told in the system's words, not in SQLite's
                 with closing(self._open(draft.partial)) as db:
                     _begin(db, about, gpus)
                 Path(f"{os.path.realpath(path)}{_JOURNAL}").unlink(missing_ok=True)  # it would be played back

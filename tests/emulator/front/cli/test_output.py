@@ -16,7 +16,7 @@ RING = (
     "server: {cards: {a: {gpus: 4}}, settings: {census_period: 600, firmware_latency: 8, host_latency: 8, "
     "keepalive_interval: 400, wait_to_restore: 900}}\nuntil: 4000\n"
 )
-EXPLORE = "explore good.yaml --faults dead --phases 1 --lasts left --number 1"
+EXPLORE = "explore good.yaml --faults dead --phases 1 --lasts left --number 2"
 COMMANDS = [
     "run good.yaml",
     "run good.yaml --json",
