@@ -75,7 +75,8 @@ def rewound(ledger: Ledger) -> Rewound[str, tuple[Any, ...]]:
     try:
         made.ask("look", 0, 60)
     except RewindError:
-        pytest.skip("this system doesn't put processes back")
+        # No tool is missing that could be installed: also where none may be, this is no failure.
+        pytest.xfail("not judged: this system doesn't put processes back")
     return made
 
 
