@@ -318,7 +318,7 @@ def test_every_control_is_reached_by_tab(opened: Opened, url: str) -> None:
 @pytest.mark.rest
 def test_a_run_that_goes_on_is_followed_to_its_end(opened: Opened, tmp_path: Path) -> None:
     file = tmp_path / "server.yaml"
-    file.write_text(SERVER + "until: 300000\n")
+    file.write_text(SERVER + "until: 2000000\n")
     with viewed(file) as url:
         page = opened(url)
         live = page.get_by_text("live", exact=True)
