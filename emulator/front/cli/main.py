@@ -175,10 +175,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         if arguments is None:  # the process ends already; a second one would only hurt what cleans up
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         _complain("ringhil: interrupted")
+        _report_nothing(words, "ringhil: interrupted (SIGINT)")
         return 130
     except (_ReaderGone, BrokenPipeError):
         # End as other tools do, which leave that signal as it is.
         _forget_output()
+        _report_nothing(words, "ringhil: ended, as nobody read its output (SIGPIPE)")
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGPIPE)
         return 128 + signal.SIGPIPE
@@ -186,6 +188,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _refuse(words, _environment(error) or _unforeseen(error))
     except BaseException as error:  # a defect of ours, or of what we stand on: exit code 1 would say something else
         if isinstance(error, Terminated) or (isinstance(error, SystemExit) and _COMPLETE in os.environ):
+            if isinstance(error, Terminated) and isinstance(error.code, int):
+                _report_nothing(words, f"ringhil: ended from outside ({signal.Signals(error.code - 128).name})")
             raise
         return _refuse(words, _unforeseen(error))
     return code if isinstance(code, int) else 0
@@ -235,13 +239,18 @@ def _unforeseen(error: BaseException) -> str:
 def _refuse(words: Sequence[str], message: str) -> int:
     """Nothing comes of the command; a report that it was to write says so too."""
     code = _complain(message)
+    _report_nothing(words, message)
+    return code
+
+
+def _report_nothing(words: Sequence[str], message: str) -> None:
+    """In reports that the command was to write, unless it has: an earlier one must not speak for it."""
     for option, value in pairwise([*words, ""]):
         name, equals, given = option.partition("=")
         if name in ("--junit", "--codequality", "--html", "--report") and (file := given if equals else value):
             from ringhil.emulator.front.cli.written import REFUSED  # only then, as above
 
             REFUSED[name](Path(file), " ".join(["ringhil", *takewhile(str.isalpha, words)]), message)
-    return code
 
 
 def _forget_output() -> None:

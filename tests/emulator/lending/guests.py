@@ -118,7 +118,12 @@ class Relay:
 
     def begin(self, memory: memoryview, piece: int) -> None:
         """From now on, to the first `piece` bytes of it, again and again."""
-        threading.Thread(target=self._carry, args=(memory, piece), daemon=True).start()
+        self._carrier = threading.Thread(target=self._carry, args=(memory, piece), daemon=True)
+        self._carrier.start()
+
+    def end(self) -> None:
+        """Of a guest that has gone: the memory is let go, so that its card may be closed."""
+        self._carrier.join(_LIMIT)
 
     def _carry(self, memory: memoryview, piece: int) -> None:
         line, _ = self._listener.accept()

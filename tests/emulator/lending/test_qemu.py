@@ -283,6 +283,7 @@ def test_direct_access_carries_nothing_and_is_fast(elf: Path, bus: QemuAttachmen
             assert relay.carried == megabytes << 20  # all of it by the relay, nothing of what went directly
             assert card.accesses < 1000  # to registers; 48 MiB would be millions
             ratios.append(through / direct)
+        relay.end()
         until(lambda: bus.detach("a.0"))
         if ratios[-1] > 1.3:
             break

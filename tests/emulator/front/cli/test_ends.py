@@ -214,6 +214,48 @@ def test_no_earlier_page_or_list_speaks_either(words: str, before: str, tmp_path
     assert report.read_text() == "server: mine"
 
 
+ENDED = """
+import os, sys
+def look(event, given):
+    if event == "open" and str(given[0]).endswith(("input.yaml", "gpu_node.sv")):
+        os.kill(os.getpid(), {number})
+sys.addaudithook(look)
+from ringhil.emulator.front.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.rest(but_one_in=4)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "explore input.yaml --junit report.xml --report page",
+        "explore input.yaml --junit=report.xml --report=page --out store",
+        "verify input.yaml --junit report.xml --codequality list",
+        "rtl check --junit report.xml",
+        "share input.yaml --html page",
+        "switch input.yaml --html page",
+        "place input.yaml --html=page",
+        "view input.yaml --html page",
+    ],
+)
+def test_of_what_was_interrupted_no_earlier_report_speaks(words: str, number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "input.yaml").write_text(RING)
+    before = {"report.xml": "<testsuites tests='9'/>", "page": "<!doctype html><p>all passed", "list": "[]"}
+    for name, text in before.items():
+        (tmp_path / name).write_text(text)
+    code = ENDED.format(number=int(number))
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 128 + number, done.stderr
+    now = {name: (tmp_path / name).read_text() for name in before}
+    assert {name for name in before if now[name] != before[name]} == {name for name in before if name in words}
+    if "report.xml" in words:
+        assert int(ElementTree.fromstring(now["report.xml"]).attrib["errors"]) > 0
+
+
 @pytest.mark.parametrize("words", ["--junit x.yaml --bogus .", "--junit ./x.yaml .", ". --junit=x.yaml", "--junit . ."])
 def test_a_scenario_that_is_named_by_mistake_stays(words: str, tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(RING)
