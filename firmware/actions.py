@@ -3,4 +3,4 @@
 from ringhil.firmware.commands import Command
 from ringhil.firmware.observations import Observation
 
-Action = Command | Observation
+Action = Command | Observation  # what firmware answers with

@@ -56,7 +56,10 @@ class CensusConfig:
 
 @dataclass
 class Census:
-    """The state machine. Feed it `start`, `on_frame` and `on_timer`; do what the returned actions say."""
+    """The part of a GPU's firmware that counts the ring.
+
+    The state machine. Feed it `start`, `on_frame` and `on_timer`; do what the returned actions say.
+    """
 
     config: CensusConfig
     sequence: int = 0

@@ -47,8 +47,11 @@ class CrossingConfig:
 
 @dataclass
 class GpuProgram:
-    """`census`: what an entry GPU is told, the epoch apart; None where the GPU has no link to the CPU. `electors`: by
-    role. `behind`: for each neighbouring card the cards (bit i: card i) that are reached through it."""
+    """All of a GPU's firmware.
+
+    `census`: what an entry GPU is told, the epoch apart; None where the GPU has no link to the CPU. `electors`: by
+    role. `behind`: for each neighbouring card the cards (bit i: card i) that are reached through it.
+    """
 
     census_config: CensusConfig
     entry_capable: bool

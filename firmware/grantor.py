@@ -27,7 +27,9 @@ from ringhil.protocol.wire import Role
 
 @dataclass
 class Grantor:
-    """Times in cycles. `guard`: how long after a lease has run out another member may have the next one.
+    """One lease at a time and each epoch once: the fence of an election.
+
+    Times in cycles. `guard`: how long after a lease has run out another member may have the next one.
 
     `discriminator` stands in its answers as their sender.
     """

@@ -37,8 +37,11 @@ _MOST_LOSSES = 7  # in a row, that make the wait longer: 64 times
 
 
 class Member(Group):
-    """The state machine. Feed it `start`, `on_timer`, `on_keepalive`, `on_election` and `set_reluctant`; do what
-    the returned actions say. Timers: "<role>.tick" and "<role>.wake"."""
+    """The part of a GPU's firmware that asks for a lease, keeps it and lets it go.
+
+    The state machine. Feed it `start`, `on_timer`, `on_keepalive`, `on_election` and `set_reluctant`; do what
+    the returned actions say. Timers: "<role>.tick" and "<role>.wake".
+    """
 
     def __init__(self, config: GroupConfig) -> None:
         super().__init__(config)

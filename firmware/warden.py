@@ -27,7 +27,9 @@ from ringhil.protocol.wire import MemberState, Port
 
 
 class Warden(Group):
-    """The state machine, with the interface of `Member`. `remembered` is what its last `Remember` said.
+    """The part of a GPU's firmware that grants the lease of a link between cards.
+
+    The state machine, with the interface of `Member`. `remembered` is what its last `Remember` said.
 
     `members` are the wardens, wired one to one to the leaders: a warden's rank is that of its leader.
     """

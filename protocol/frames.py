@@ -11,8 +11,11 @@ from ringhil.protocol.values import value
 
 @value(frozen=True, slots=True)
 class Record:
-    """Fixed fields, bits: id 16, hop 16, state 8, flags 8, gpu_type 8, stamp 8, weight 16, errors 8,
-    peer 8, tag 32."""
+    """What a GPU says of itself in a statistics frame.
+
+    Fixed fields, bits: id 16, hop 16, state 8, flags 8, gpu_type 8, stamp 8, weight 16, errors 8, peer 8,
+    tag 32.
+    """
 
     HEAD: ClassVar[struct.Struct] = struct.Struct(">HHBBBBHBBI")
     VARIABLE: ClassVar[str] = ""
@@ -31,8 +34,11 @@ class Record:
 
 @value(frozen=True, slots=True)
 class Statistics:
-    """Fixed fields, bits: card 8, flags 16, ttl 16, origin 16, epoch 32, sequence 32, count 16,
-    records_count 16, expected 16, record_limit 16, sent_at 64."""
+    """Frame `statistics`: goes round, and counts the GPUs that work.
+
+    Fixed fields, bits: card 8, flags 16, ttl 16, origin 16, epoch 32, sequence 32, count 16,
+    records_count 16, expected 16, record_limit 16, sent_at 64.
+    """
 
     KIND: ClassVar[int] = 0x11
     HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHQ")
@@ -53,9 +59,12 @@ class Statistics:
 
 @value(frozen=True, slots=True)
 class Keepalive:
-    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32,
+    """Frame `keepalive`: a GPU of a group is alive, and how it is.
+
+    Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32,
     my_discriminator 32, your_discriminator 32, role 8, priority 8, multiplier 8, state 8, interval 32,
-    members 64, echo 32, holder 32."""
+    members 64, echo 32, holder 32.
+    """
 
     KIND: ClassVar[int] = 0x12
     HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIIIBBBBIQII")
@@ -81,8 +90,11 @@ class Keepalive:
 
 @value(frozen=True, slots=True)
 class Election:
-    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, candidate 16,
-    operation 8, role 8, lease 32, members 64."""
+    """Frame `election`: a lease is claimed, granted, refused or given back.
+
+    Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, candidate 16,
+    operation 8, role 8, lease 32, members 64.
+    """
 
     KIND: ClassVar[int] = 0x13
     HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHBBIQ")
@@ -103,8 +115,11 @@ class Election:
 
 @value(frozen=True, slots=True)
 class Work:
-    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
-    attempt 16, segment 16, segment_bytes 16, length 32, compute 8, source_card 8, context 16."""
+    """Frame `work`: a segment of a work unit, or a command to a context.
+
+    Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
+    attempt 16, segment 16, segment_bytes 16, length 32, compute 8, source_card 8, context 16.
+    """
 
     KIND: ClassVar[int] = 0x14
     HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHIBBH")
@@ -129,8 +144,11 @@ class Work:
 
 @value(frozen=True, slots=True)
 class Result:
-    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
-    attempt 16, status 16, source_card 8, queued 8, digest 64, length 32, cycles 32."""
+    """Frame `result`: what came of a work unit.
+
+    Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
+    attempt 16, status 16, source_card 8, queued 8, digest 64, length 32, cycles 32.
+    """
 
     KIND: ClassVar[int] = 0x15
     HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHBBQII")
@@ -154,8 +172,11 @@ class Result:
 
 @value(frozen=True, slots=True)
 class Acknowledgement:
-    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
-    attempt 16, status 16, source_card 8, queued 8."""
+    """Frame `acknowledgement`: a work unit is refused.
+
+    Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, unit 32, source 16,
+    attempt 16, status 16, source_card 8, queued 8.
+    """
 
     KIND: ClassVar[int] = 0x16
     HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHBB")
@@ -176,9 +197,12 @@ class Acknowledgement:
 
 @value(frozen=True, slots=True)
 class Report:
-    """Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, source 16,
+    """Frame `report`: the entry GPU tells the CPU what a round has counted.
+
+    Fixed fields, bits: card 8, flags 16, ttl 16, destination 16, epoch 32, sequence 32, source 16,
     count 16, size 16, verdict 16, break_after 16, break_before 16, rejected 32, sent_at 64, suspects 16,
-    first_suspect 16, slow_link 16, noisy_link 16, weight 32, reserved 32."""
+    first_suspect 16, slow_link 16, noisy_link 16, weight 32, reserved 32.
+    """
 
     KIND: ClassVar[int] = 0x17
     HEAD: ClassVar[struct.Struct] = struct.Struct(">BBHHHIIHHHHHHIQHHHHII")

@@ -97,7 +97,7 @@ _LIVE = (
     ("busy_high", "cycles", "the same: bits 63 to 32"),
 )
 
-REGISTERS: tuple[Register, ...] = (
+REGISTERS: tuple[Register, ...] = (  # of a node, in the order of their addresses
     tuple(Register(name, address, "rw", reset, unit, doc) for address, (name, reset, unit, doc) in enumerate(_RW))
     + tuple(Register(name, 0x20 + i, "ro", 0, unit, doc) for i, (name, unit, doc) in enumerate(_RO))
     + tuple(Register(name, 0x35 + i, "ro", 0, unit, doc) for i, (name, unit, doc) in enumerate(_LIVE))
@@ -115,7 +115,7 @@ OF_METER = (
 # That of one that can't be lent.
 OF_LENDING = "lent"
 
-ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}
+ADDRESS: dict[str, int] = {r.name: r.address for r in REGISTERS}  # of a register, by its name
 
 
 class ControlBit(Bits):

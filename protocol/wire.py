@@ -34,7 +34,7 @@ from ringhil.protocol.enums import Bits, Coded
 
 FLIT_BYTES = 8
 MAX_RING = 1024  # GPUs on one card (R1)
-MAX_CARDS = 16  # in a server: the registers `crossings` and `exits` have a bit for each
+MAX_CARDS = 16  # cards in a server: the registers `crossings` and `exits` have a bit for each
 SEGMENT_FLITS = 32  # payload flits of one work frame
 SEGMENT_BYTES = SEGMENT_FLITS * FLIT_BYTES
 WORK_HEADER_FLITS = 4
@@ -194,7 +194,7 @@ class MemberFlag(Bits):
     GRANTING = 0x40, "it has granted a lease that is running"
 
 
-NO_HOLDER = 0xFFFFFFFF
+NO_HOLDER = 0xFFFFFFFF  # in a keepalive: its sender knows of no holder of the lease
 
 
 class Operation(Coded):
@@ -206,7 +206,7 @@ class Operation(Coded):
     RELEASE = "release", 4, "the member gives the lease back"
 
 
-NO_CARD = 0xFF
+NO_CARD = 0xFF  # in a record: its GPU has no link to another card
 
 
 class CensusVerdict(Coded):

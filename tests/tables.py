@@ -1,4 +1,4 @@
-"""Writes the tables of docs/ that follow from definitions: `python -m tests.tables`."""
+"""Writes the tables of docs/ that follow from definitions, and the list of public names: `python -m tests.tables`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from ringhil.emulator.scenario.file.policies import SwitchPolicyName, WorkPolicy
 from ringhil.emulator.scenario.file.types import MAX_REGISTER
 from ringhil.protocol.registers import FaultBit
 
-from . import events, labels, rooms
+from . import events, labels, public, rooms
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 END = "<!-- End of what is generated. -->\n"
@@ -106,6 +106,10 @@ TABLES = (
     Table("reference/host.md", "emulator/scenario/file/policies.py", partial(_policies, WorkPolicyName)),
     Table("explanation/reliability.md", "emulator/scenario/file/faults.py", _reactions),
     Table("howto/lending.md", "emulator/lending/lent_card.py", _card_registers),
+    *(
+        Table("reference/python.md", f"the docstrings of {title}", partial(public.table, title))
+        for title in public.GROUPS
+    ),
     Table("requirements.md", "labels cited in code and tests", labels.table),
     Table("howto/switching.md", "emulator/scenario/file/policies.py", partial(_policies, SwitchPolicyName)),
     Table("reference/scenarios.md", "emulator/scenario/file/faults.py", _faults),
@@ -116,3 +120,4 @@ if __name__ == "__main__":
     for table in TABLES:
         file = DOCS / table.page
         file.write_text(table.put(file.read_text()))
+    public.write()

@@ -63,6 +63,17 @@ def test_each_command_is_on_the_page_of_commands_and_no_other() -> None:
     assert {*rows} == {*COMMANDS}
 
 
+def test_what_is_said_to_show_a_feature_exists() -> None:
+    page = (ROOT / "docs" / "explanation" / "why-not.md").read_text()
+    page = page.split("## Feature by feature")[1].split("\n## ")[0]
+    cells = re.findall(r"^\| [^|]+ \| ([^|]+) \|", page, re.MULTILINE)[1:]
+    shown = [re.findall(r"`([^`]+)`", cell) for cell in cells if cell not in ("no", "---")]
+    assert len(shown) > 10
+    assert all(shown)
+    commands = {f"ringhil {name}" for name in COMMANDS}
+    assert [each for cell in shown for each in cell if not (each in commands or (ROOT / each).exists())] == []
+
+
 def test_each_label_that_is_cited_is_a_requirement() -> None:
     page = labels.defined()
     assert len(page) == len(set(page)) == 38

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from . import public
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "ringhil/emulator/view/page/"  # what the page of `ringhil view` is built of stays behind
 OLDEST, PYTHONS = "3.11", ("3.11", "3.12", "3.13", "3.14")
@@ -22,7 +24,7 @@ def wanted() -> set[str]:
     """Files of an installation."""
     names = {f"ringhil/rtl/{f.name}" for f in (ROOT / "rtl").glob("*.sv")}
     for folder in ("protocol", "firmware", "emulator"):
-        for suffix in ("*.py", "*.cpp", "*.c", "*.h", "*.j2", "*.css", "*.yaml", "py.typed"):
+        for suffix in ("*.py", "*.pyi", "*.cpp", "*.c", "*.h", "*.j2", "*.css", "*.yaml", "py.typed"):
             names |= {f"ringhil/{f.relative_to(ROOT)}" for f in (ROOT / folder).rglob(suffix)}
     built = {f"ringhil/emulator/view/built/{name}" for name in ("index.html", "page.js", "page.css")}
     return {name for name in names if not name.startswith(PAGE)} | built
@@ -110,6 +112,15 @@ def test_installed_in_a_clean_environment_it_counts_a_ring(
     document = json.loads(called(programs / "ringhil", "run", file, "--json", cwd=tmp_path, env=cache))
     assert document["verdict"] == "pass"
     assert json.loads(called(programs / "ringhil", "doctor", "--json", cwd=tmp_path, env=cache))["works"]
+    shown = json.loads(called(programs / "python", "-c", _PUBLIC, *public.PACKAGES, cwd=tmp_path))
+    assert shown == {package: sorted(each.name for each in public.names(package)) for package in public.PACKAGES}
+
+
+_PUBLIC = """
+import importlib, json, sys
+packages = {name: importlib.import_module(name) for name in sys.argv[1:]}
+print(json.dumps({name: [each for each in found.__all__ if hasattr(found, each)] for name, found in packages.items()}))
+"""
 
 
 @pytest.fixture(scope="module")

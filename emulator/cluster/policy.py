@@ -15,7 +15,9 @@ Keys = Sequence[NDArray[Any]]
 
 
 class PlacementPolicy(ABC):
-    """One object for a run. `keys` is all that a policy must have.
+    """Base of all policies of `ringhil place`, yours too: it orders the servers that could take a task.
+
+    One object for a run. `keys` is all that a policy must have.
 
     `per_server`: the keys of a server follow from that server and the task alone, so that they are computed again only
     when it has changed. `one_each`: tasks of equal needs that come together take the first servers of one order, one

@@ -14,7 +14,9 @@ Figures = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Servers:
-    """`n` servers of at most `g` GPUs; a policy reads them and changes nothing.
+    """The servers that a policy chooses from, as arrays with a row each.
+
+    `n` servers of at most `g` GPUs; a policy reads them and changes nothing.
 
     | array | shape | what it is |
     |---|---|---|

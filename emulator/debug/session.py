@@ -71,7 +71,10 @@ class FrameOnLink(NamedTuple):
 
 
 class DebugSession:
-    """Before the first message, at first. Raises RecordingError and DebugError."""
+    """A recording, message by message, both ways: what `ringhil step` does, for programs.
+
+    Before the first message, at first. Raises RecordingError and DebugError.
+    """
 
     def __init__(
         self,

@@ -43,7 +43,9 @@ EVENT, CHANGE, OBSERVATION = (row.dtype for row in (layout.EVENT, layout.CHANGE,
 
 @dataclass(frozen=True)
 class Topology:
-    """Cards, by their number of GPUs; cells are numbered through, card by card, in ring order.
+    """How an engine's nodes are wired.
+
+    Cards, by their number of GPUs; cells are numbered through, card by card, in ring order.
 
     `crossings`: pairs of cells whose boundary ports are wired to each other.
     """
@@ -151,7 +153,9 @@ class RtlStopped(RuntimeError):
 
 
 class Engine:
-    """One simulation. Any number of them may live in a process; one is for one thread at a time.
+    """RTL nodes under one clock, wired as rings.
+
+    One simulation. Any number of them may live in a process; one is for one thread at a time.
 
     Time is `now`: the cycle that is simulated next. What is set, written or sent takes effect in that
     cycle at the earliest.

@@ -23,7 +23,10 @@ E = TypeVar("E")
 
 
 class Stream:
-    """The stream of one run."""
+    """Tells listeners the events of one run.
+
+    The stream of one run.
+    """
 
     def __init__(self) -> None:
         self._listeners: defaultdict[type[Any], list[Callable[[Any], object]]] = defaultdict(list)

@@ -11,7 +11,10 @@ _MOST = 10_000_000  # cycles
 
 
 class LiveGroups:
-    """Of a run that has started. Paths: `team/first/gpu.slice`. What is wrong is an OSError, and changes nothing."""
+    """The groups of applications of a run that has started, by path, as the files of `share --groups` have them.
+
+    Of a run that has started. Paths: `team/first/gpu.slice`. What is wrong is an OSError, and changes nothing.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run, self._tree = run, run.server.process_groups

@@ -144,7 +144,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A whole run. `violations` are of those invariants that the scenario wants judged."""
+    """What came of a run: verdict, cards, work, recoveries, expectations.
+
+    A whole run. `violations` are of those invariants that the scenario wants judged.
+    """
 
     name: str
     seed: int

@@ -15,7 +15,9 @@ _CODES = Port.codes()
 
 
 class GpuFirmware:
-    """One GPU's processor. When the GPU fails, its firmware is gone; when it is well again, it boots afresh.
+    """Runs firmware on a GPU of an engine.
+
+    One GPU's processor. When the GPU fails, its firmware is gone; when it is well again, it boots afresh.
 
     `boot(n, memory)` makes the firmware of the n-th boot (from 1); `memory` is the switch's register of that name,
     which outlives a failure. `before_sending(cell, frame)` is called with every frame before it is sent: a fault may

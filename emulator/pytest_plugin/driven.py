@@ -48,7 +48,9 @@ def _from_file(path: Path, variant: str | None) -> Scenario:
 
 
 class Driven:
-    """Cycles count from power-up. Cards are named as in the file; what is known of one is what its CPU knows.
+    """What the fixture `ringhil` gives: a server that a test drives.
+
+    Cycles count from power-up. Cards are named as in the file; what is known of one is what its CPU knows.
 
     `left`: file for the scenario as it was driven, written when it fails. `judged_bad`: it was finished, and has.
     """

@@ -91,7 +91,9 @@ class Pins:
 
 @dataclass(frozen=True, slots=True)
 class RingBus:
-    """One link of a node, seen from the node: `rx_data` and `rx_ctl` are its inputs, `tx_data` and `tx_ctl` its outputs
+    """The pins of one link of a node.
+
+    One link of a node, seen from the node: `rx_data` and `rx_ctl` are its inputs, `tx_data` and `tx_ctl` its outputs
     (64 data, 8 control bits); `name` is the link's, `log` its logger.
 
     Where only outputs are wired out, as at the ring ports of a card, the inputs are None.

@@ -90,7 +90,9 @@ class Gpu:
 
 
 class CardBench:
-    """Drives `card_bench` (hdl/card_bench.sv) of `gpus` GPUs, the top `dut`. Make it, then `await start()`; then use
+    """Clock, reset, time and links of a whole card.
+
+    Drives `card_bench` (hdl/card_bench.sv) of `gpus` GPUs, the top `dut`. Make it, then `await start()`; then use
     `gpus`, a list of `Gpu`.
 
     `clock` is the clock's pin, `edge` awaits its rising edge; `shadow` is what has been written to the card's vectors.

@@ -17,7 +17,9 @@ from ringhil.protocol.wire import Link
 
 
 class NodeScoreboard:
-    """Attach it after `bench.start(...)`; frames that the test writes into the mailbox are told by `own`.
+    """Compares each frame that leaves a node with what the reference model says.
+
+    Attach it after `bench.start(...)`; frames that the test writes into the mailbox are told by `own`.
 
     | watched | compared with |
     |---|---|

@@ -25,8 +25,11 @@ _LONGEST = 120  # characters of a file's name
 
 
 class BenchRunner:
-    """Call it: `run(module, top, sources, ...)`. The module lies in `beside`; files go into `folder`, waves and
-    coverage that are kept into `waves` and `coverage`. `only`: a module and its test, which alone is run."""
+    """What the fixture `ringhil_bench` gives: builds a bench, and runs its cocotb tests.
+
+    Call it: `run(module, top, sources, ...)`. The module lies in `beside`; files go into `folder`, waves and
+    coverage that are kept into `waves` and `coverage`. `only`: a module and its test, which alone is run.
+    """
 
     def __init__(
         self,

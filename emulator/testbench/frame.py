@@ -29,7 +29,9 @@ class Flit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RingFrame:
-    """`data`: whole flits, most significant byte first. `channel`: control or data. `err`: an earlier hop's mark,
+    """A frame as flits, and the ways to spoil it.
+
+    `data`: whole flits, most significant byte first. `channel`: control or data. `err`: an earlier hop's mark,
     carried with the last flit.
 
     `sof` and `eof` are false for a frame that lost its beginning or its end on the way (or is to lose it). `began`

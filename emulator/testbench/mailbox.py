@@ -18,8 +18,11 @@ _VALID, _SOF, _EOF, _BAD = 1, 2, 4, 8
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A frame for the firmware: `data` that came by mailbox port `port` (`Port.code`) and ended in cycle `ended`;
-    `bad`: its link CRC was wrong or it had the error mark; `whole`: it had a beginning."""
+    """A frame for the firmware.
+
+    A frame for the firmware: `data` that came by mailbox port `port` (`Port.code`) and ended in cycle `ended`;
+    `bad`: its link CRC was wrong or it had the error mark; `whole`: it had a beginning.
+    """
 
     port: int
     data: bytes
@@ -66,7 +69,9 @@ class MailReader:
 
 
 class Mailbox:
-    """`send_nowait` writes frames while the node is ready; what it hands over arrives in `frames`, a queue of Mail, by
+    """The firmware's side of a node: frames to it and from it.
+
+    `send_nowait` writes frames while the node is ready; what it hands over arrives in `frames`, a queue of Mail, by
     way of `readers`, one a port.
 
     The node has a single valid pin for all cells' firmware in a card's top; there it lies in `mtx_ctl_i`.

@@ -37,7 +37,9 @@ Cycle = Callable[[], int]
 
 
 class RingMonitor:
-    """Frames arrive in `frames`, each with its cycles; `recv` takes the next one.
+    """Watches one direction of a link, both channels.
+
+    Frames arrive in `frames`, each with its cycles; `recv` takes the next one.
 
     | callback | called with |
     |---|---|

@@ -23,8 +23,11 @@ _DRAIN = 300  # cycles
 
 
 class RingPort:
-    """`source` drives into the link, `sink` takes what comes out, `arriving` watches the way in; `link` is what our end
-    knows of the other one."""
+    """A source and a sink on one link of a node.
+
+    `source` drives into the link, `sink` takes what comes out, `arriving` watches the way in; `link` is what our end
+    knows of the other one.
+    """
 
     def __init__(self, bus: RingBus, clock: Pin, cycle: Cycle) -> None:
         self.link = LinkModel()
@@ -54,7 +57,9 @@ class RingPort:
 
 
 class NodeBench:
-    """Drives `node_bench` (hdl/node_bench.sv), the top `dut`. Make it, then `await start(...)`.
+    """Clock, reset, time, ports, mailbox and registers of one node.
+
+    Drives `node_bench` (hdl/node_bench.sv), the top `dut`. Make it, then `await start(...)`.
 
     The number of a cycle is that of clock edges since reset was released; `leaped` cycles are in it.
 

@@ -11,7 +11,9 @@ _STATUS = registers.ADDRESS["status"]
 
 
 class RegisterPort:
-    """Reads and writes by name (see the register map) or by word address, one after the other.
+    """The firmware's access to a node's registers.
+
+    Reads and writes by name (see the register map) or by word address, one after the other.
 
     Between accesses the address is that of `status`, so that a bench may watch it (`rdata`).
     """

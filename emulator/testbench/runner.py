@@ -31,8 +31,11 @@ _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class BenchRun:
-    """All tests of one run: `results`, the results file `xml`, the simulator's output `log`, and `waves` (VCD) if they
-    were taken."""
+    """What came of the cocotb tests of one run.
+
+    All tests of one run: `results`, the results file `xml`, the simulator's output `log`, and `waves` (VCD) if they
+    were taken.
+    """
 
     results: tuple[TestResult, ...]
     xml: Path

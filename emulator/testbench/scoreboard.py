@@ -11,7 +11,9 @@ from ringhil.emulator.trace.naming import described, differing
 
 
 class Scoreboard:
-    """`expect` what must come, `saw` what came, `missing` what did not; each complaint is one line.
+    """Frames that must come, compared with those that come.
+
+    `expect` what must come, `saw` what came, `missing` what did not; each complaint is one line.
 
     Frames of one stream (one way in, or the node's own) keep their order; streams that leave by one link may
     interleave in any way.

@@ -14,7 +14,9 @@ from ringhil.emulator.testbench.monitor import PERIOD, Cycle, RingMonitor
 
 
 class RingSink:
-    """Frames arrive in order of their last flits; `recv` takes the next.
+    """Takes what comes out of one port, and gives credits back.
+
+    Frames arrive in order of their last flits; `recv` takes the next.
 
     A data frame keeps its slot of the receiver's buffer for as many cycles as the hold generator says (0 without
     one), and as long as `pause` is set: that is the back-pressure of this channel. The control channel has none.

@@ -111,9 +111,12 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """`sends`, each at its cycle of `every`, again and again, so many `times`, as fast as the simulator can: nobody
+    """A few frames, sent again and again by the bench itself.
+
+    `sends`, each at its cycle of `every`, again and again, so many `times`, as fast as the simulator can: nobody
     sees the frames that come and go meanwhile. Nothing else may be under way, and a data frame may only come again when
-    it has found its credit again."""
+    it has found its credit again.
+    """
 
     at: int
     sends: tuple[Send, ...]
@@ -130,7 +133,9 @@ MAX_SCRIPT = 64  # cycles
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Straps (`card`, `node`, ring `size`), `actions` in order of their cycles, and how many `cycles` are played in
+    """All that is done to a node, as data.
+
+    Straps (`card`, `node`, ring `size`), `actions` in order of their cycles, and how many `cycles` are played in
     all.
 
     `start` is the node's time in cycle 0, a multiple of 256 so that time stamps (its low byte) are those of cycles.

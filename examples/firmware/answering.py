@@ -5,12 +5,8 @@ ringhil run ../fail-over.yaml --firmware a.1=answering:Answering      # in this 
 
 from dataclasses import replace
 
-from ringhil.firmware.actions import Action
-from ringhil.firmware.boot import Boot
-from ringhil.firmware.commands import Send
-from ringhil.protocol import codec
-from ringhil.protocol.frames import Keepalive
-from ringhil.protocol.wire import Port
+from ringhil.firmware import Action, Boot, Send
+from ringhil.protocol import FrameError, Keepalive, Port, decode, encode
 
 
 class Answering:
@@ -32,8 +28,8 @@ class Answering:
         if bad or port not in (Port.CW.code, Port.CCW.code):
             return []
         try:
-            asked = codec.decode(frame, link=False)
-        except codec.FrameError:
+            asked = decode(frame, link=False)
+        except FrameError:
             return []
         if not isinstance(asked, Keepalive) or self.boot.entry is None:
             return []
@@ -51,4 +47,4 @@ class Answering:
             state=0,
         )
         both = ((Port.CW, 0), (Port.CCW, 1))
-        return [Send(port, codec.encode(replace(answer, flags=ccw))) for port, ccw in both]
+        return [Send(port, encode(replace(answer, flags=ccw))) for port, ccw in both]

@@ -25,7 +25,7 @@ _VARIABLE_TYPES = {
 }
 
 
-def _class(name: str, definition: object, kind: int | None) -> str:
+def _class(name: str, definition: object, kind: wire.Kind | None) -> str:
     fields = fixed_fields(definition)
     variable = variable_field(definition)
     trailer = ("e2e_crc", "link_crc")
@@ -33,10 +33,10 @@ def _class(name: str, definition: object, kind: int | None) -> str:
     fmt = ">" + "".join(_FORMATS[size] for _, size in head)
     lines = ["@value(frozen=True, slots=True)", f"class {name}:"]
     bits = "".join(f" {n} {size * 8}," for n, size in head if n != "kind").rstrip(",")
-    lines += [f'    """Fixed fields, bits:{bits}."""', ""]
-    lines[-2] = "\n".join(_wrap(lines[-2]))
+    what = "What a GPU says of itself in a statistics frame" if kind is None else f"Frame `{kind}`: {kind.doc}"
+    lines += [f'    """{what}.', "", *_wrap(f"    Fixed fields, bits:{bits}."), '    """', ""]
     if kind is not None:
-        lines.append(f"    KIND: ClassVar[int] = 0x{kind:02X}")
+        lines.append(f"    KIND: ClassVar[int] = 0x{kind.code:02X}")
     lines.append(f'    HEAD: ClassVar[struct.Struct] = struct.Struct("{fmt}")')
     lines.append(f"    VARIABLE: ClassVar[str] = {_quoted(variable)}")
     lines.append("")
@@ -62,7 +62,7 @@ def _wrap(line: str) -> list[str]:
 def render() -> str:
     """The module's text."""
     parts = [_HEAD, _class("Record", wire.Record, None)]
-    parts += [_class(name.title(), definition, wire.Kind.parse(name).code) for name, definition in wire.FRAMES.items()]
+    parts += [_class(name.title(), definition, wire.Kind.parse(name)) for name, definition in wire.FRAMES.items()]
     names = " | ".join(name.title() for name in wire.FRAMES)
     parts.append(f"Frame = {names}\n")
     table = "\n".join(f"    {name.title()}.KIND: {name.title()}," for name in wire.FRAMES)

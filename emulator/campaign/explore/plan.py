@@ -113,10 +113,13 @@ PARTS = tuple(DEPTHS)
 
 @dataclass(frozen=True)
 class Plan:
-    """`phases` of a round for single faults, None: every cycle; `pair_phases` the same for pairs. `lasts`: after how
+    """Which faults a campaign strikes with, where, when, and how many at a time.
+
+    `phases` of a round for single faults, None: every cycle; `pair_phases` the same for pairs. `lasts`: after how
     many cycles a fault is cleared, None: it is left; `gap`: cycles between the faults of an ordered pair. `depth`: most
     faults in a schedule; above 2, `random` schedules are drawn from `seed`. `parts`: of those that the depth allows.
-    `window`: cycles from the beginning of a round in which its faults strike, None: the round."""
+    `window`: cycles from the beginning of a round in which its faults strike, None: the round.
+    """
 
     kinds: tuple[str, ...] = tuple(FAULTS)
     places: tuple[str, ...] = ()

@@ -31,8 +31,11 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Case:
-    """`cls`: the fault kinds, such as `dead` or `dead + hang`; `place`: what they strike; `phase`: cycles from the
-    beginning of a census round to the first fault; `depth`: number of faults."""
+    """One schedule of faults of a campaign.
+
+    `cls`: the fault kinds, such as `dead` or `dead + hang`; `place`: what they strike; `phase`: cycles from the
+    beginning of a census round to the first fault; `depth`: number of faults.
+    """
 
     key: str
     cls: str

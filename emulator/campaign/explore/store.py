@@ -78,7 +78,9 @@ CREATE TABLE results (
 
 
 class Store:
-    """The file at `path`, made when it is not there, or `:memory:`. One writer at a time; any number of readers.
+    """The results of campaigns, in a file.
+
+    The file at `path`, made when it is not there, or `:memory:`. One writer at a time; any number of readers.
 
     Raises ExploreError when it can't be used, or written any more. What it held then, it holds still.
     """

@@ -19,7 +19,10 @@ PATIENCE = 120.0  # seconds that a play may take
 
 
 class Warm:
-    """`scenario`, played up to `until`: what is to happen in that very cycle is still to come."""
+    """A server that has come to rest, from which any number of cases are played.
+
+    `scenario`, played up to `until`: what is to happen in that very cycle is still to come.
+    """
 
     def __init__(self, scenario: Scenario, library: Library, until: int, *, firmware: FirmwareChoice = OURS) -> None:
         self.scenario = scenario

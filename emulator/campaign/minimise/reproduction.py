@@ -20,7 +20,10 @@ _MARK = 6  # digits that tell files of one name apart
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The files, and the command that replays the scenario in their folder."""
+    """A scenario file and a test that fail by themselves.
+
+    The files, and the command that replays the scenario in their folder.
+    """
 
     scenario_file: Path
     test_file: Path

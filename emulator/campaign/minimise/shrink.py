@@ -17,8 +17,11 @@ _PASSES = (drop_events, smaller_server, drop_expectations, simpler_work, default
 
 @dataclass(frozen=True)
 class Shrunk:
-    """`scenario` fails as `failure` says, which is its class; `tries` scenarios were played, of which `steps` were
-    taken."""
+    """A failing scenario, made small.
+
+    `scenario` fails as `failure` says, which is its class; `tries` scenarios were played, of which `steps` were
+    taken.
+    """
 
     scenario: Scenario
     failure: str

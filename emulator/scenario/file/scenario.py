@@ -61,7 +61,9 @@ class TimelineEvent:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Checked: every name in it exists, every value is in range.
+    """A server, what it works on, what befalls it when, and what is expected.
+
+    Checked: every name in it exists, every value is in range.
 
     `timeline` is ordered by cycle, events of one cycle as in the file. `until`: last cycle of the run;
     None: whoever runs it decides. `invariants`: those that count in the verdict. `lines`: events of management lines,

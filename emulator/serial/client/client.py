@@ -88,8 +88,11 @@ class Strays:
 
 
 class CardClient:
-    """A card at the other end of `line`, an open port of pyserial's. `timeout`: seconds for an answer, at each of
-    `tries`. Says hello at once. Raises CardError."""
+    """Asks a card, real or emulated, by its management port.
+
+    A card at the other end of `line`, an open port of pyserial's. `timeout`: seconds for an answer, at each of
+    `tries`. Says hello at once. Raises CardError.
+    """
 
     def __init__(self, line: "serial.SerialBase", *, timeout: float = TIMEOUT, tries: int = TRIES) -> None:
         self._line, self._timeout, self._tries = line, timeout, tries

@@ -43,7 +43,9 @@ class EndCounts:
 
 
 class BitTrueLink:
-    """Two UARTs (docs/howto/hil.md), wired to each other, at rest.
+    """Two UARTs of the RTL, wired to each other and simulated bit by bit.
+
+    Two UARTs (docs/howto/hil.md), wired to each other, at rest.
 
     `divisor`: 1/256 clocks a tick, 16 ticks a bit; `card_divisor`: that of the card's end if it is another one.
     `flow_control`: each looks at the other's RTS. `room`: bytes in the queue before each transmitter, and in that

@@ -12,9 +12,12 @@ _RESET = {r.name: r.reset for r in registers.REGISTERS if r.access == "rw"}
 
 @dataclass(frozen=True)
 class NodeView:
-    """`settings`: registers that differ from their reset value. `down`: links that the node doesn't use. `bypassed`:
+    """What the reference model knows of a node.
+
+    `settings`: registers that differ from their reset value. `down`: links that the node doesn't use. `bypassed`:
     the GPU takes no part. `faults`: those of the GPU that change what it does to frames. `contexts`: those that its
-    compute engine has, 0: commands are of an unknown kind there."""
+    compute engine has, 0: commands are of an unknown kind there.
+    """
 
     card: int = 0
     node: int = 1

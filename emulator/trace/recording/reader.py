@@ -34,7 +34,10 @@ _WANTED = "name a file that `ringhil run --record` or `serve --record` has made"
 
 
 class RecordedMessage(NamedTuple):
-    """A frame, as `events.hardware.FrameSeen` has it; `way`: a number of `tables.WAYS`, `kind`: its first byte."""
+    """A frame in a recording.
+
+    A frame, as `events.hardware.FrameSeen` has it; `way`: a number of `tables.WAYS`, `kind`: its first byte.
+    """
 
     number: int
     cycle: int
@@ -47,7 +50,10 @@ class RecordedMessage(NamedTuple):
 
 
 class RecordedEvent(NamedTuple):
-    """What was said or done; `cell` None: by the CPU, or a file. `fields`: JSON."""
+    """An event in a recording.
+
+    What was said or done; `cell` None: by the CPU, or a file. `fields`: JSON.
+    """
 
     number: int
     cycle: int
@@ -72,8 +78,11 @@ class RecordedState(NamedTuple):
 
 
 class Recording:
-    """The file at `path`; one that was cut off breaks off with the last row before which nothing is missing. Raises
-    RecordingError for what is none; while it is read, where it is damaged. `file`: what is read."""
+    """Reads a recording: messages, events and states.
+
+    The file at `path`; one that was cut off breaks off with the last row before which nothing is missing. Raises
+    RecordingError for what is none; while it is read, where it is damaged. `file`: what is read.
+    """
 
     @staticmethod
     def is_one(path: Path) -> bool:

@@ -1,0 +1,16 @@
+from .explore.plan import Plan as Plan
+from .explore.report_html import write_report as write_report
+from .explore.settle import UnsettledError as UnsettledError
+from .explore.settle import bare as bare
+from .explore.settle import settle as settle
+from .explore.space import Case as Case
+from .explore.space import Space as Space
+from .explore.store import Store as Store
+from .explore.summary import ClassSummary as ClassSummary
+from .explore.summary import by_class as by_class
+from .explore.warm import Warm as Warm
+from .minimise.failure import fails_in as fails_in
+from .minimise.reproduction import Reproduction as Reproduction
+from .minimise.reproduction import write_reproduction as write_reproduction
+from .minimise.shrink import Shrunk as Shrunk
+from .minimise.shrink import shrink as shrink
