@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from ringhil.emulator.conformance.causes import Cause
 from ringhil.emulator.conformance.report import CheckReport, RuleVerdict
+from ringhil.emulator.pages.github import error
 from ringhil.emulator.pages.junit import written
 from ringhil.emulator.pages.tables import print_table, table
 
@@ -14,9 +15,9 @@ _COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not 
 
 
 def show(report: CheckReport, console: Console) -> None:
-    """One line a rule; for the broken one to begin with what was seen, and the files."""
+    """One line a rule, those that are broken first; for the one to begin with what was seen, and the files."""
     rules = table("rule", "verdict", "cases", "cycles", "demands", left=("rule", "verdict"), folded=("demands",))
-    for verdict in report.verdicts.values():
+    for verdict in sorted(report.verdicts.values(), key=lambda v: v.state != "broken"):
         numbers = (f"{verdict.cases}", f"{verdict.cycles:,}") if verdict.cases else ("", "")
         state = f"[{_COLOUR[verdict.state]}]{verdict.state}[/]"
         rules.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
@@ -55,6 +56,18 @@ def _show_first(report: CheckReport, console: Console) -> None:
             f"{'way' if len(rest) == 1 else 'ways'}, of which this one is the simplest: mend it first, and check again."
         )
         console.print(f"\n{text} --json and --junit have all.", soft_wrap=True)
+
+
+def errors(report: CheckReport) -> list[str]:
+    """What is likely behind the broken rules, for GitHub's page."""
+    found = []
+    for cause in report.causes:
+        first = report.verdicts[cause.rules[0]]
+        where = f"cycle {first.cycle}: " if first.cycle is not None else ""
+        told = [first.demands, f"{where}{first.what}", f"also broken by it: {', '.join(cause.rules[1:])}"]
+        text = "\n".join(told if cause.rules[1:] else told[:2])
+        found.append(error(f"ringhil rtl check: {first.rule}", text))
+    return found
 
 
 def junit(report: CheckReport) -> str:

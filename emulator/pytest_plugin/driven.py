@@ -1,11 +1,13 @@
 """A server in the hands of a Python test: let time pass, strike, look, and have the whole judged."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ringhil.emulator.campaign.verify.evidence import Replay
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.card import CardView
 from ringhil.emulator.judge.outcome import Outcome
@@ -23,6 +25,7 @@ from ringhil.emulator.scenario import (
 )
 from ringhil.emulator.scenario.yaml.errors import unknown
 from ringhil.emulator.scenario.yaml.parse import parse
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -55,8 +58,9 @@ class Driven:
     `left`: file for the scenario as it was driven, written when it fails. `judged_bad`: it was finished, and has.
     """
 
-    def __init__(self, scenario: Scenario, library: Library, left: Path) -> None:
-        self._server = Run(scenario, library)
+    def __init__(self, scenario: Scenario, library: Library, left: Path, firmware: FirmwareChoice = OURS) -> None:
+        self._server = Run(scenario, library, firmware=firmware)
+        self.firmware = firmware
         self._left = left
         self.library, self._finished, self.judged_bad = library, False, False
         self._events: list[TimelineEvent] = list(scenario.timeline)
@@ -177,7 +181,8 @@ class Driven:
         self._finished, self.judged_bad = True, bool(outcome.failures)
         if outcome.failures:
             self._left.write_text(dumps(self.driven), encoding="utf-8")
-            raise AssertionError("\n".join([*outcome.failures, f"replay: ringhil run {self._left}"]))
+            command = shlex.join(["ringhil", "run", str(self._left), *Replay(firmware=self.firmware).options()])
+            raise AssertionError("\n".join([*outcome.failures, f"replay: {command}"]))
         return outcome
 
     @property

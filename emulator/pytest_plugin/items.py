@@ -1,7 +1,9 @@
 """A scenario file as pytest sees it: a collector whose tests are its variants."""
 
 import os
+import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +21,8 @@ from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import ScenarioError
+from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.foreign import FirmwareError
 from ringhil.emulator.server.hashes import hashes
 
 
@@ -26,6 +30,19 @@ from ringhil.emulator.server.hashes import hashes
 def library_of(rtl: Path | None, top: str | None) -> Library:
     """The library of the RTL in a directory; None: ours. Raises BuildError."""
     return cells_library(rtl or RTL, top=top or NODE)
+
+
+@cache
+def firmware_chosen(given: tuple[str, ...]) -> FirmwareChoice:
+    """The firmware that was named for some GPUs, or for all. Raises FirmwareError."""
+    if not given:
+        return OURS
+    from ringhil.emulator.loop.loading import firmware_of, is_board  # what it stands on takes long to load
+
+    for text in given:
+        if is_board(text.partition("=")[2]):
+            raise FirmwareError(f"--firmware {text}: a board has one run at a time; `ringhil verify` plays on boards")
+    return firmware_of(given)
 
 
 _NAME = "play"  # of a file's only test; of a sweep's: play[gpu=a.3,at=2000]
@@ -67,8 +84,8 @@ class ScenarioItem(pytest.Item):
         verdict = player.play(0, self._place)
         if player.evidence is not None:
             verdict = player.evidence.publish(verdict)
-        told = {"cycles": verdict.cycles, "seed": verdict.seed, "rtl": self._player.get().library.rtl}
-        known = hashes(None, self._player.get().library.rtl)
+        told = {"cycles": verdict.cycles, "seed": verdict.seed, "rtl": player.library.rtl}
+        known = hashes(None, player.library.rtl, player.replay.firmware)
         if verdict.scenario:
             known["scenario"] = verdict.scenario
         self.user_properties += [*told.items(), *(each for each in known.items() if each[0] not in told)]
@@ -81,7 +98,8 @@ class ScenarioItem(pytest.Item):
         """What failed, by line of the file, and how to play it again."""
         if isinstance(excinfo.value, ScenarioFailedError):
             verdict = excinfo.value.verdict
-            return "\n".join([*lines(verdict), *_recorded(verdict), f"or:     pytest '{self.nodeid}'"])
+            recorded = _recorded(verdict, self._player.get().replay)
+            return "\n".join([*lines(verdict), *recorded, f"or:     pytest '{self.nodeid}'"])
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -89,9 +107,10 @@ class ScenarioItem(pytest.Item):
         return self.path, 0, f"{self.path.name}: {self.name}"
 
 
-def _recorded(verdict: Verdict) -> Iterator[str]:
+def _recorded(verdict: Verdict, replay: Replay) -> Iterator[str]:
     if verdict.left is not None:
-        yield f"recorded: ringhil step {verdict.left / RECORDING}"
+        options = replace(replay, seed=None).options()  # the recording has its own
+        yield f"recorded: {shlex.join(['ringhil', 'step', str(verdict.left / RECORDING), *options])}"
         page = (verdict.left / RECORDING).with_suffix(".html")
         yield f"no page was left: {verdict.no_page}" if verdict.no_page else f"page: {page}"
 
@@ -110,7 +129,8 @@ class _Lazy:
             rtl, top, seed = option("--ringhil-rtl"), option("--ringhil-top"), option("--ringhil-scenario-seed")
             library = library_of(rtl, top)
             path = Path(os.path.relpath(self._file.path))
-            replay = Replay(seed, None if rtl is None else (rtl, top or NODE))
+            firmware = firmware_chosen(tuple(option("--ringhil-firmware")))
+            replay = Replay(seed, None if rtl is None else (rtl, top or NODE), firmware)
             folder = option("--ringhil-record")
             evidence = None
             if folder is not None:

@@ -26,7 +26,7 @@ pytest_plugins = ["ringhil.emulator.pytest_plugin.card_plugin"]
 
 _DEFAULT = ("test_*.yaml", "test_*.yml", "*_test.yaml", "*_test.yml")
 _ALL, _SEED, _RTL, _TOP = "--ringhil-scenarios", "--ringhil-scenario-seed", "--ringhil-rtl", "--ringhil-top"
-_RECORD = "--ringhil-record"
+_RECORD, _FIRMWARE = "--ringhil-record", "--ringhil-firmware"
 _SETTING = "ringhil_scenarios"
 
 
@@ -41,6 +41,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(_RTL, type=Path, default=None, metavar="DIR", help="play scenarios on the RTL of this directory")
     group.addoption(_TOP, default=None, metavar="MODULE", help="the node in that directory")
     group.addoption(
+        _FIRMWARE,
+        action="append",
+        default=[],
+        metavar="GPU=FIRMWARE",
+        help="run MODULE:CLASS or a library as the firmware of a GPU, or of all (*); may be repeated",
+    )
+    group.addoption(
         _RECORD, type=Path, default=None, metavar="DIR", help="leave a recording of each failed test there, and a page"
     )
     parser.addini(
@@ -49,10 +56,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What is left has a place."""
+    """What is left has a place, and there is such firmware."""
     folder = config.getoption(_RECORD)
     if folder is not None and folder.exists() and not folder.is_dir():
         raise pytest.UsageError(f"{_RECORD} {folder}: it is no folder; name one for recordings")
+    if given := config.getoption(_FIRMWARE):
+        from ringhil.emulator.errors import RinghilError
+        from ringhil.emulator.pytest_plugin.items import firmware_chosen
+
+        try:
+            firmware_chosen(tuple(given))
+        except RinghilError as error:
+            raise pytest.UsageError(f"--ringhil-{str(error).removeprefix('--')}") from error
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -106,7 +121,7 @@ def ringhil(
     `source`: a Scenario, the path of a file (a relative one starts beside the test file), or the text of one.
     """
     from ringhil.emulator.pytest_plugin.driven import Driven, scenario_of
-    from ringhil.emulator.pytest_plugin.items import library_of
+    from ringhil.emulator.pytest_plugin.items import firmware_chosen, library_of
     from ringhil.emulator.server.hashes import hashes
 
     started = request.node.stash[_driven] = list[Driven]()
@@ -115,10 +130,11 @@ def ringhil(
         chosen = request.config.getoption(_SEED) if seed is None else seed
         scenario = scenario_of(source, request.path.parent, variant, chosen)
         library = library_of(request.config.getoption(_RTL), request.config.getoption(_TOP))
+        firmware = firmware_chosen(tuple(request.config.getoption(_FIRMWARE)))
         record_property("seed", scenario.seed)
-        for name, value in hashes(scenario, library.rtl).items():
+        for name, value in hashes(scenario, library.rtl, firmware).items():
             record_property(name, value)
-        server = Driven(scenario, library, tmp_path / f"scenario-{len(started) + 1}.yaml")
+        server = Driven(scenario, library, tmp_path / f"scenario-{len(started) + 1}.yaml", firmware)
         started.append(server)
         return server
 

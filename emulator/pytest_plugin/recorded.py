@@ -1,9 +1,11 @@
 """What a failed test leaves with `--ringhil-record DIR`: its servers are played again, and written down."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ringhil.emulator.campaign.verify.evidence import Replay
 from ringhil.emulator.debug.recorder import record_run
 from ringhil.emulator.documents import one_line
 from ringhil.emulator.errors import RinghilError
@@ -25,13 +27,14 @@ def leave(folder: Path, test: str, error: str, servers: Sequence[Driven]) -> Ite
         path = folder / f"{name}{f'-{number}' if len(servers) > 1 else ''}.rec"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            record_run(path, server.driven, server.library, test=None if server.judged_bad else failed)
+            test_failed = None if server.judged_bad else failed
+            record_run(path, server.driven, server.library, server.firmware, test=test_failed)
         except OSError as error:
             yield f"no recording was left: {path}: cannot be written: {reason_of(error)}"
             continue
         except RinghilError as error:
             yield f"no recording was left: {error}"
             continue
-        yield f"recorded: ringhil step {path}"
-        page = leave_page(path, server.library)
+        yield f"recorded: {shlex.join(['ringhil', 'step', str(path), *Replay(firmware=server.firmware).options()])}"
+        page = leave_page(path, server.library, server.firmware)
         yield f"page: {page.path}" if page.path is not None else f"no page was left: {page.why}"

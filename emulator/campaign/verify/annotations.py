@@ -17,8 +17,8 @@ from pathlib import Path, PurePath
 from ringhil.emulator.campaign.verify.report import VerifyReport
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.pages import cell, code, render
+from ringhil.emulator.pages.github import at_most, error
 
-MOST = 10  # errors of one step that GitHub shows
 _ROOM = 900_000  # bytes of a job's summary for its rows: it may have 1 MiB
 _CHARACTERS = 1000  # of one message beside a line
 _NAMES = 11  # of variants that fail as the first one of a row does
@@ -72,24 +72,11 @@ def _told(failure: Failure) -> str:
 
 def github(report: VerifyReport, root: Path | None) -> list[str]:
     """Workflow commands; paths are relative to `root`, the working copy, where they lie in it."""
-    all_marks = marks(report)
-    commands = []
-    for mark in all_marks[:MOST]:
-        values = {"file": _relative(mark.file, root), "line": mark.line, "title": f"ringhil: {mark.kind}"}
-        values |= {} if mark.column is None else {"col": mark.column}
-        words = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
-        commands.append(f"::error {words}::{_data(mark.message[:_CHARACTERS])}")
-    if len(all_marks) > MOST:
-        commands.append(f"::notice title=ringhil::{len(all_marks) - MOST} more places; see the log or the reports")
-    return commands
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    errors = [
+        error(f"ringhil: {mark.kind}", mark.message, file=_relative(mark.file, root), line=mark.line, col=mark.column)
+        for mark in marks(report)
+    ]
+    return at_most(errors, "places")
 
 
 def _relative(file: Path, root: Path | None) -> str:

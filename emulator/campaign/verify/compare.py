@@ -20,7 +20,7 @@ class _Lenient(Document):
 
 
 class _Failure(_Lenient):
-    sort: _Text
+    sort: _Text = ""  # 0.4 wrote none
     lasts: bool | None = None
 
 
@@ -35,8 +35,17 @@ class _Result(_Lenient):
     def what(self) -> str:
         """Verdict and sort; what is known to fail is no failure."""
         main = next((each for each in self.failures if each.lasts), next(iter(self.failures), None))
-        word = "known" if self.known else self.verdict
-        return word if main is None else f"{word}: {main.sort}"
+        return f"{self.word}: {main.sort}" if main is not None and main.sort else self.word
+
+    @property
+    def word(self) -> str:
+        """Verdict alone."""
+        return "known" if self.known else self.verdict
+
+    def differs(self, other: "_Result") -> bool:
+        """Whether verdict or sort do, as far as both are told."""
+        sorts = all(failure.sort for result in (self, other) for failure in result.failures)
+        return self.what != other.what if sorts else self.word != other.word
 
 
 class VerifyDocument(_Lenient):
@@ -99,7 +108,7 @@ def compared(old: VerifyDocument, new: VerifyDocument) -> VerifyComparison:
     changes = [
         VerdictChange(id_, before[id_].what, now.what, before[id_].scenario != now.scenario)
         for id_, now in after.items()
-        if id_ in before and before[id_].what != now.what
+        if id_ in before and before[id_].differs(now)
     ]
     bad = {id_: not _fine(each) for id_, each in after.items()}
     was_bad = {id_: not _fine(each) for id_, each in before.items()}

@@ -9,7 +9,7 @@ from serial import SerialBase
 
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.terminal import say
+from ringhil.emulator.front.cli.terminal import counting, say
 from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
 from ringhil.emulator.serial.checks.promise import all_promises
 from ringhil.emulator.serial.checks.suite import CardReport, Kept, PromiseFinding, run
@@ -46,15 +46,17 @@ def check(context: click.Context, rules: tuple[str, ...], faults: bool, only_lis
             bench = LineBench(line, timeout=options["timeout"], baud=options["baud"], faults=faults)
             findings, ended = list[PromiseFinding](), None
             try:
-                for finding in run(bench, chosen):
-                    findings.append(finding)
-                    if not as_json:
-                        say(f"{_WORDS[finding.kept]:5}{finding.rule:22}{finding.text}".rstrip())
+                with counting("rules") as on_progress:
+                    for finding in run(bench, chosen):
+                        findings.append(finding)
+                        on_progress(len(findings), len(chosen))
             except SilentCard as error:
                 ended = str(error)
     except (CardError, SessionError) as error:
         raise click.ClickException(str(error)) from error
     report = CardReport(bench.info, tuple(findings), ended)
+    for finding in [] if as_json else sorted(findings, key=lambda each: each.kept is not Kept.FAIL):
+        say(f"{_WORDS[finding.kept]:5}{finding.rule:22}{finding.text}".rstrip())
     click.echo(json.dumps(report.to_json()) if as_json else _sum(report))
     if ended:
         say(f"ringhil: {url}: {ended}", err=True)

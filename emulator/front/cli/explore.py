@@ -30,7 +30,7 @@ from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import boards_again, firmware_given, jobs_for
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_query import compare_command, merge_command, query_command
-from ringhil.emulator.front.cli.explore_tables import show
+from ringhil.emulator.front.cli.explore_tables import errors, show
 from ringhil.emulator.front.cli.known import known_of, known_options
 from ringhil.emulator.front.cli.options import (
     FILE,
@@ -267,6 +267,7 @@ def command(**options: Any) -> int:
                 click.echo(json.dumps(result))
             else:
                 show(result, results)
+            terminal.annotate(lambda: errors(result, options["server"].as_posix()), "ways to fail")
     if result["verdict"] == NOT_JUDGED:
         text = f"{options['server']}: no case was played{_why_none(found)}"
         click.echo(f"ringhil: {text}", err=True)

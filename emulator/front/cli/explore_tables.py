@@ -10,6 +10,7 @@ from rich.table import Table
 from ringhil.emulator.campaign.explore.document import INCOMPLETE
 from ringhil.emulator.campaign.explore.summary import rate_bound
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.pages.github import error
 from ringhil.emulator.pages.tables import print_table, table
 
 _MOST_SHOWN = 10  # failing cases
@@ -35,6 +36,19 @@ def show(document: dict[str, Any], console: Console) -> None:
     colour = {VerdictWord.PASS: "green", INCOMPLETE: "yellow"}.get(d["verdict"], "red")
     so_far = f": {d['done']:,} of {d['cases']:,} cases were played" if d["done"] < d["cases"] else ""
     console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]{so_far}", soft_wrap=True)
+
+
+def errors(document: dict[str, Any], file: str) -> list[str]:
+    """Each way to fail that isn't known, for GitHub's page: beside the scenario of the campaign."""
+    cases, title = {case["key"]: case for case in document["failing"]}, "ringhil explore"
+    found = [error(title, text, file=file, line=1) for text in document["stale"]]
+    for way in document["sorts"]:
+        if not way["known"]:
+            case = cases[way["first"]]
+            told = [f"{way['cases']:,} x {way['sort']}", case["key"], *case["failures"][:1]]
+            told += [f"{word}: {case[word]}" for word in ("replay", "smallest") if case[word]]
+            found.append(error(title, "\n".join(told), file=file, line=1))
+    return found
 
 
 def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
@@ -83,7 +97,7 @@ def _classes(document: dict[str, Any]) -> Table:
         "rate below",
         left=("class", "where"),
     )
-    classes = document["classes"]
+    classes = sorted(document["classes"], key=lambda c: not (c["failed"] or c["errors"]))
     shown = [c for c in classes if c["depth"] <= 1]
     several = [c for c in classes if c["depth"] > 1]
     bad = [c for c in several if c["failed"] or c["errors"]]

@@ -1,6 +1,7 @@
 """`ringhil firmware check`: whether somebody's firmware keeps what is promised of a GPU's."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
@@ -9,11 +10,12 @@ from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import json_option, list_option
-from ringhil.emulator.front.cli.terminal import building, say
+from ringhil.emulator.front.cli.terminal import annotate, building, counting, say
 from ringhil.emulator.loop.alone.servers import FirmwareRole
 from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked, not_judged
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
+from ringhil.emulator.pages.github import error
 from ringhil.emulator.server.firmware_choice import ALL, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareMissing
 from ringhil.emulator.server.hashes import hashes
@@ -61,12 +63,11 @@ def check(firmware: str | None, rules: tuple[str, ...], roles: tuple[str, ...], 
             library = cells_library()
         found, ended = list[FirmwareFinding](), None
         try:
-            for finding in checked(
-                given, chosen, library, frozenset(map(FirmwareRole, roles)) or frozenset(FirmwareRole)
-            ):
-                found.append(finding)
-                if not as_json:
-                    _say(finding)
+            in_roles = frozenset(map(FirmwareRole, roles)) or frozenset(FirmwareRole)
+            with counting("rules") as on_progress:
+                for finding in checked(given, chosen, library, in_roles):
+                    found.append(finding)
+                    on_progress(len(found), len(chosen))
         except FirmwareMissing as error:
             ended = str(error)
             found += not_judged(chosen[len(found) :], ended)
@@ -86,7 +87,10 @@ def check(firmware: str | None, rules: tuple[str, ...], roles: tuple[str, ...], 
         document = {"firmware": firmware, "hashes": known, "verdict": verdict, "ended": ended}
         click.echo(json.dumps({**document, "rules": [asdict(each) for each in found]}))
     else:
+        for finding in sorted(found, key=lambda each: each.judged is not FirmwareVerdict.BROKEN):
+            _say(finding)
         click.echo(f"{firmware}: " + ", ".join(f"{number} {judged}" for judged, number in numbers.items()))
+    annotate(lambda: _errors(found), "broken rules")
     if ended is not None:
         click.echo(f"ringhil: {ended}; the check ends here", err=True)
         return 1 if verdict is FirmwareVerdict.BROKEN else 2
@@ -94,6 +98,13 @@ def check(firmware: str | None, rules: tuple[str, ...], roles: tuple[str, ...], 
         click.echo(f"ringhil: {firmware}: none of the rules that were asked for could be judged", err=True)
         return 2
     return int(verdict is FirmwareVerdict.BROKEN)
+
+
+def _errors(found: Sequence[FirmwareFinding]) -> list[str]:
+    broken = [each for each in found if each.judged is FirmwareVerdict.BROKEN]
+    return [
+        error(f"ringhil firmware check: {each.rule}", f"{each.failures[0]}\npromised: {each.says}") for each in broken
+    ]
 
 
 def _say(finding: FirmwareFinding) -> None:

@@ -102,8 +102,8 @@ def check(
     from ringhil.emulator.conformance.check import ALWAYS, CheckSettings, interrupted_check
     from ringhil.emulator.conformance.check import check as run_check
     from ringhil.emulator.conformance.rule import all_rules
+    from ringhil.emulator.conformance.show import errors, show
     from ringhil.emulator.conformance.show import junit as as_junit
-    from ringhil.emulator.conformance.show import show
 
     results = terminal.beside(as_json, junit=junit)
     with explained():
@@ -131,6 +131,8 @@ def check(
         click.echo(json.dumps(report.to_json()))
     else:
         show(report, results)
+    if report.broken:
+        terminal.annotate(lambda: errors(report), "causes")
     if report.verdict == "not judged":
         why = report.killed or report.lacking or "no case was played: nothing is known of the rules that were asked for"
         terminal.say(f"ringhil: {rtl}: {why}", err=True)

@@ -4,7 +4,7 @@ import errno
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from rich.text import Text
 from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stdout
 from ringhil.emulator.pages import visible
+from ringhil.emulator.pages.github import at_most, on_github
 
 # What rings are drawn with, and what stands for it where a locale has no such letters.
 _PLAIN = str.maketrans("┌┐└┘─│↔…", "++++-|<~")
@@ -66,6 +67,14 @@ def beside(as_json: bool, **reports: Path | None) -> Console:
 def say(text: str, *, err: bool = False) -> None:
     """Lines in which there may be what a board or a file says."""
     click.echo("\n".join(map(printable, text.split("\n"))), err=err)
+
+
+def annotate(errors: Callable[[], Sequence[str]], of_what: str) -> None:
+    """On GitHub, show errors on the job's page; it takes commands from either stream: these go where they can't spoil a
+    document. `of_what`: what each of them is about."""
+    if on_github(os.environ):
+        for line in at_most(errors(), of_what):
+            say(line, err=True)
 
 
 def _quiet() -> bool:

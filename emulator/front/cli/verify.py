@@ -45,6 +45,7 @@ from ringhil.emulator.front.cli.verify_compare import compare_command
 from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
 from ringhil.emulator.front.cli.written import Output, append, check_apart
 from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.pages.github import on_github
 from ringhil.emulator.server.hashes import hashes
 
 _log = logging.getLogger(__name__)
@@ -168,7 +169,7 @@ def command(
     interrupted (129, 143: by SIGHUP, SIGTERM), and the reports say what was played until then, and what wasn't.
     """
     results = terminal.beside(as_json, junit=junit, codequality=codequality)
-    how = "github" if annotate == "auto" and _on_github() else annotate
+    how = "github" if annotate == "auto" and on_github(os.environ) else annotate
     with explained():
         dask.check_options(cluster, jobs, firmware)
         if keep and last_failed:
@@ -284,10 +285,6 @@ def _leaves_out(selection: Selection, files: Sequence[Path]) -> None:
 
 def _same(one: Path, other: Path) -> bool:
     return one.absolute() == other.absolute()
-
-
-def _on_github() -> bool:
-    return os.environ.get("GITHUB_ACTIONS", "").lower() not in ("", "0", "false")
 
 
 def _annotate(report: VerifyReport, how: str) -> None:

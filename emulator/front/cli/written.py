@@ -35,8 +35,11 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def must_be_writable(path: Path | None) -> None:
-    """Raises ClickException."""
-    if path is not None and not is_stream(path) and (path.is_dir() or not os.access(path.parent, os.W_OK)):
+    """In a folder that is made when it isn't there. Raises ClickException."""
+    if path is None or is_stream(path):
+        return
+    make_folder(path.parent)
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
         raise click.ClickException(f"{path}: cannot be written; name a file in a folder that can be written to")
 
 

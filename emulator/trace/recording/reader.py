@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from ringhil.emulator.children import made_folder, remove_folder
 from ringhil.emulator.documents import explained
 from ringhil.emulator.files import open_database, open_input, reason_of
-from ringhil.emulator.trace.recorder import RecordingError
+from ringhil.emulator.trace.recorder import FORMAT, RecordingError
 from ringhil.emulator.trace.recording.salvaging import salvaged
 from ringhil.emulator.trace.recording.tables import APPLICATION, MAGIC, VERSIONS, WAYS, About
 
@@ -30,6 +30,8 @@ _EVENT = ((int, int, int, str, str), (int, int, type(None), str, str))
 _STATE = (int, int, bytes)
 _KEYS = {"messages": "number", "events": "number", "states": "cycle", "outside": "number"}
 _number = attrgetter("number")
+_LINES = f'{{"format":"{FORMAT}"'.encode()  # longer than MAGIC
+_ANEW = "record the run anew: `ringhil run SERVER.yaml --record FILE.rec`"
 _WANTED = "name a file that `ringhil run --record` or `serve --record` has made"
 
 
@@ -86,10 +88,14 @@ class Recording:
 
     @staticmethod
     def is_one(path: Path) -> bool:
-        """Whether a file begins as a recording does. Raises RecordingError."""
+        """Whether a file begins as a recording does. Raises RecordingError, also for one as JSON lines, which is what
+        0.4 wrote: it holds the frames alone."""
         try:
             with open_input(path) as file:
-                return file.read(len(MAGIC)) == MAGIC
+                head = file.read(len(_LINES))
+                if head == _LINES:
+                    raise RecordingError(f"{path}: is a recording as JSON lines, for reading alone; {_ANEW}")
+                return head.startswith(MAGIC)
         except OSError as error:
             raise RecordingError(f"{path}: cannot be read: {reason_of(error)}") from None
 

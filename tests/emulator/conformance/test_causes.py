@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ringhil.emulator.conformance.causes import Broken, causes, symptom
 from ringhil.emulator.conformance.report import CheckReport, RuleFinding, RuleVerdict
-from ringhil.emulator.conformance.show import show
+from ringhil.emulator.conformance.show import errors, show
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.stimulus import Fault, Stimulus
 
@@ -91,6 +91,7 @@ def test_what_breaks_first_in_a_case_is_behind_what_breaks_later_in_it() -> None
 @pytest.mark.parametrize("ways", [1, 2, 42])
 def test_one_broken_rule_is_shown_and_the_others_are_counted(ways: int) -> None:
     report = CheckReport("mynode", "my_node", "", "verilator", 1, 1)
+    report.verdicts["a.kept.one"] = RuleVerdict("a.kept.one", "demand", state="kept", cases=1)
     for number in range(ways):
         for copy in range(2):
             breach = Breach(f"group{number}.rule{copy}", 9, f"register r{number} is 2, must be 1")
@@ -98,11 +99,13 @@ def test_one_broken_rule_is_shown_and_the_others_are_counted(ways: int) -> None:
             verdict.broken_by(RuleFinding(breach, breach.rule, "a case", 0, stimulus(number + 1, 9)))
     written = Console(record=True, width=120, file=io.StringIO())
     show(report, written)
-    shown, told = written.export_text().split("\n\n", 1)[1], report.to_json()
+    (rules, shown), told = written.export_text().split("\n\n", 1), report.to_json()
+    assert [line.split()[1] for line in rules.splitlines()[1:]] == [*["broken"] * 2 * ways, "kept"]
+    assert [line.startswith("::error title=ringhil rtl check%3A group") for line in errors(report)] == [True] * ways
     assert [line for line in shown.splitlines() if "must be" in line] == ["  cycle 9: register r0 is 2, must be 1"]
     assert "also group0.rule1" in shown
     more = re.search(r"^(\d+) more rules are broken in (\d+) other ways?,", shown, re.MULTILINE)
     assert (more.groups() if more else None) == (None if ways == 1 else (f"{2 * ways - 2}", f"{ways - 1}"))
     groups = {rule: number for number, cause in enumerate(told["causes"], start=1) for rule in cause["rules"]}
-    assert {entry["rule"]: entry["cause"] for entry in told["rules"]} == groups
+    assert {entry["rule"]: entry["cause"] for entry in told["rules"] if "cause" in entry} == groups
     assert len(groups) == 2 * ways

@@ -1,7 +1,9 @@
 """`ringhil firmware check`: ours keeps every promise, and what is wrong in one way breaks one that is about it."""
 
 import json
+import os
 import random
+import re
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
@@ -396,6 +398,9 @@ class Silent:
     def on_status(self, status): pass
 class Crash(Silent):
     def start(self, now): raise RuntimeError("no")
+from ringhil.firmware.boot import our_program
+class Idle(Silent):
+    def __init__(self, boot): self.start = our_program(boot).start
 """
 
 
@@ -408,6 +413,13 @@ def test_the_command_says_what_is_broken_and_why(tmp_path: Path) -> None:
     assert lines[1].strip().startswith("promised: Whoever is first of its group")
     assert "-    election.waits            the firmware has sent nothing" in lines
     assert lines[-1].startswith("mine:Silent: ")
+    github = os.environ | {"GITHUB_ACTIONS": "true"}
+    idle = ringhil("firmware", "check", "mine:Idle", "registers", "election", cwd=tmp_path, env=github)
+    words = [line.split()[0] for line in idle.stdout.splitlines() if re.match(r"(FAIL|ok|-) ", line)]
+    assert {*words} > {"FAIL"}
+    assert words == sorted(words, key=lambda word: word != "FAIL")
+    errors = re.findall(r"^::error title=ringhil firmware check%3A ([\w.]+)::", idle.stderr, re.MULTILINE)
+    assert errors == re.findall(r"^FAIL ([\w.]+)", idle.stdout, re.MULTILINE)
     crashed = ringhil("firmware", "check", "mine:Crash", "census.cut", "--json", cwd=tmp_path)
     document = json.loads(crashed.stdout)
     assert (crashed.returncode, document["verdict"]) == (1, "broken")

@@ -1,6 +1,8 @@
 """`ringhil explore` as a user meets it: a process with arguments, output, files and an exit code."""
 
+import io
 import json
+import os
 import resource
 import shlex
 import signal
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests import command
 from tests.emulator.campaign.explore.servers import LYING, RING, library
 from tests.processes import alive
@@ -19,6 +22,7 @@ from tests.processes import alive
 from ringhil.emulator.campaign.explore import ExploreError
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.front.cli import explore as explore_command
+from ringhil.emulator.front.cli.explore_tables import show
 from ringhil.emulator.front.cli.main import main
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import load
@@ -336,7 +340,7 @@ WRONG = [
     ("cannot be read", "HERE/none.yaml"),
     ("not a store of campaigns", "RING --store HERE/foreign"),
     ("cannot be opened or made", "RING --store HERE/none/s"),
-    ("cannot be written", "RING --report HERE/none/report.html"),
+    ("cannot be written", "RING --report HERE/foreign/report.html"),
     ("cannot be written", "RING --report HERE"),
     ("that would take the place of what is read or kept", "RING --report RING"),
     ("that would take the place of what is read or kept", "RING --store HERE/s --report HERE/s"),
@@ -409,9 +413,20 @@ def test_a_campaign_without_a_case_has_not_passed(
 def test_cases_that_fail_alike_are_counted_as_one(tmp_path: Path) -> None:
     file = tmp_path / "lying.yaml"
     file.write_text(LYING)
-    done = ringhil(file, "--faults", "skip_count", "--phases", "2", "--json")
+    report = tmp_path / "made" / "report.html"
+    github = os.environ | {"GITHUB_ACTIONS": "true"}
+    done = ringhil(file, "--faults", "skip_count", "--phases", "2", "--json", "--report", report, env=github)
+    assert report.exists()
     found = json.loads(done.stdout)
+    told = [
+        f"::error file={file},line=1,title=ringhil explore::{one['cases']} x {one['sort']}" for one in found["sorts"]
+    ]
+    assert [line.partition("%0A")[0] for line in done.stderr.splitlines()] == told
     assert found["total"]["failed"] > len(found["sorts"]) > 0
     assert sum(one["cases"] for one in found["sorts"]) == found["total"]["failed"]
     keys = {case["key"] for case in found["failing"]}
     assert all(one["first"] in keys for one in found["sorts"])
+    console = Console(record=True, width=200, file=io.StringIO())
+    show(found, console)
+    rows = [line.split("  ")[0] for line in console.export_text().splitlines()[2:4]]
+    assert rows == ["skip_count", "no fault"]  # what failed comes first

@@ -1,14 +1,14 @@
-"""docs/howto/ci.md says what the commands do: pipelines that parse, options that exist, examples that run."""
+"""docs/howto/ci.md says what the commands do: options that exist, examples that run. tests/test_pipelines.py runs the
+pipelines."""
 
 import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
-from ruamel.yaml import YAML
+from tests import pipelines
 
 from ringhil.emulator.front.cli.main import cli
 from ringhil.emulator.judge.known import KnownFailures
@@ -17,8 +17,7 @@ from .files import GOOD, ringhil
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "howto" / "ci.md").read_text()
-LISTED, *TEXTS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-PIPELINES: list[Any] = [YAML(typ="safe").load(text) for text in TEXTS]
+(LISTED,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_the_list_of_known_failures_is_read(tmp_path: Path) -> None:
@@ -28,18 +27,11 @@ def test_the_list_of_known_failures_is_read(tmp_path: Path) -> None:
     assert len(KnownFailures.load(tmp_path / "known.yaml", "2026-12-01").current) == 1
 
 
-def shell_lines() -> list[str]:
-    """What the two pipelines run."""
-    github, gitlab = PIPELINES
-    steps = [step["run"] for step in github["jobs"]["scenarios"]["steps"] if "run" in step]
-    return [*steps, *gitlab["scenarios"]["script"]]
-
-
 def commands() -> list[list[str]]:
-    """Every line of the page that calls ringhil, as words."""
-    lines = shell_lines() + re.findall(r"^\$ (.*)$", PAGE, re.MULTILINE)
+    """Every line of the page, and of the pipelines that it says to copy, that calls ringhil, as words."""
+    lines = re.findall(r"^\$ (.*)$", PAGE, re.MULTILINE)
     lines += [text for text in re.findall(r"`(ringhil [^`]*)`", PAGE) if " " in text]
-    words = [shlex.split(re.sub(r"\$\{\{.*?\}\}|\$\w+", "1", line)) for line in lines]
+    words = [*map(shlex.split, lines), *pipelines.commands()]
     return [w for w in words if w[0].endswith("ringhil") and len(w) > 1]
 
 
@@ -62,32 +54,6 @@ def test_every_option_of_verify_stands_on_the_page() -> None:
     table = PAGE.split("| option | does |", 1)[1].split("\n\n", 1)[0]
     known = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
     assert {option for option in known if option not in table} == set()
-
-
-def test_the_pipelines_lines_run(tmp_path: Path) -> None:
-    (tmp_path / "scenarios").mkdir()
-    for n in range(3):
-        (tmp_path / "scenarios" / f"{n}.yaml").write_text(GOOD)
-    lines = [line for line in shell_lines() if line.startswith("ringhil ")]
-    assert len(lines) == 2
-    for line in lines:
-        line = line.replace("${{ matrix.shard }}", "1").replace("$CI_NODE_INDEX", "1").replace("$CI_NODE_TOTAL", "2")
-        done = ringhil(tmp_path, *shlex.split(line)[1:])
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("2 passed"), "a half of three"
-        assert (tmp_path / "ringhil.xml").exists()
-    assert (tmp_path / "gl-code-quality-report.json").read_text() == "[]\n"
-
-
-def test_what_the_pipelines_keep_is_what_verify_writes() -> None:
-    github, gitlab = PIPELINES
-    kept = github["jobs"]["scenarios"]["steps"][-1]["with"]["path"].split()
-    artifacts = gitlab["scenarios"]["artifacts"]
-    assert kept == ["ringhil.xml", "ringhil-verify"]
-    assert set(artifacts["paths"]) == set(kept)
-    assert artifacts["reports"] == {"junit": "ringhil.xml", "codequality": "gl-code-quality-report.json"}
-    assert artifacts["when"] == "always"
-    assert github["jobs"]["scenarios"]["strategy"]["matrix"]["shard"] == [1, 2]
 
 
 @pytest.mark.rest

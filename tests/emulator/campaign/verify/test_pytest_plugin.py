@@ -250,3 +250,33 @@ def test_each_test_that_fails_leaves_a_recording_and_its_page(pytester: pytest.P
     assert f'"verdict":"fail","failed":["{said}"]' in (pytester.path / files[1]).with_suffix(".html").read_text()
     refused = pytester.runpytest_subprocess("-n0", "--ringhil-record", "test_struck.py")
     assert "--ringhil-record test_struck.py: it is no folder" in refused.stderr.str()
+
+
+SLEEPY = """
+from ringhil.firmware.boot import our_program
+
+class Sleepy:
+    def __init__(self, boot): pass
+    def start(self, now): return []
+    def on_timer(self, name, now): return []
+    def on_frame(self, frame, port, bad, now): return []
+    def on_status(self, status): pass
+"""
+
+
+@pytest.mark.rest
+def test_ones_own_firmware_is_played_and_recorded(pytester: pytest.Pytester) -> None:
+    write(pytester, test_good=GOOD)
+    (pytester.path / "sleepy.py").write_text(SLEEPY)
+    (pytester.path / "test_driven.py").write_text(
+        "def test_it(ringhil): ringhil('server: {cards: {a: {gpus: 4}}}').finish()\n"
+    )
+    ours = "*=ringhil.firmware.boot:our_program"
+    assert outcomes(pytester, "--ringhil-firmware", ours)[0] == {"passed": 2}
+    found, text = outcomes(pytester, "--ringhil-firmware", "*=sleepy:Sleepy", "--ringhil-record", "left")
+    assert found == {"failed": 2}
+    assert text.count("--firmware '*=sleepy:Sleepy'") == 4  # how to play each again, and to step through it
+    for given, said in (("a.0=/dev/ttyACM0", "a board has one run at a time"), ("a.0=", "allowed is GPU=MODULE:CLASS")):
+        refused = pytester.runpytest_subprocess("-n0", "--ringhil-firmware", given)
+        assert "ERROR: --ringhil-firmware" in refused.stderr.str()
+        assert said in refused.stderr.str()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ringhil.emulator.campaign.verify import Failure, Verdict, VerifyReport
-from ringhil.emulator.campaign.verify.annotations import MOST, code_quality, github, marks, summary
+from ringhil.emulator.campaign.verify.annotations import code_quality, github, marks, summary
 from ringhil.emulator.campaign.verify.junit import junit
 from ringhil.emulator.campaign.verify.report import Unplayed
 from ringhil.emulator.front.cli.verify_reports import show
@@ -20,6 +20,7 @@ from ringhil.emulator.judge.expectations import EXPECT
 from ringhil.emulator.judge.findings import Finding, FindingKind
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pages import cell, visible
+from ringhil.emulator.pages.github import MOST
 
 from .strict_junit import check, facts, properties
 
