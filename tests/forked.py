@@ -9,6 +9,9 @@ a socket for the answers: its process id and, when it has ended, its wait status
 last statement of this module, as in `python -m ringhil.emulator`: streams, signals, messages and exit codes are those
 of a process that was started anew. What a fork can't show is a module that is imported too late or too early: `make
 soak` starts new processes (`ANEW` in tests/command.py).
+
+Every document of `--json` is checked by its published schema here: where it has a key of its own, the command ends with
+exit code 2, and says so.
 """
 
 import fcntl
@@ -20,9 +23,15 @@ import select
 import socket
 import sys
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
+import jsonschema_rs
+
+from ringhil.emulator.front import printed
 from ringhil.emulator.front.cli.main import COMMANDS, main
 
+_named = printed.named
 LONGEST = 1 << 20  # bytes of a request
 MOST = 16  # descriptors
 _ABOVE = 200  # of the numbers that are asked for
@@ -69,12 +78,21 @@ def command(server: socket.socket) -> None:
     sys.argv[1:] = wanted["arguments"]
 
 
+def published(name: str, document: Any) -> Any:
+    """What `--json` prints, checked by the schema that is published for it. Raises jsonschema_rs.ValidationError."""
+    said = _named(name, document)
+    schema = (Path(__file__).parents[1] / "docs" / "reference" / "schemas" / f"{name}.json").read_text()
+    jsonschema_rs.Draft202012Validator(json.loads(schema)).validate(json.loads(json.dumps(said)))
+    return said
+
+
 def _tell(answers: int, number: int) -> None:
     with suppress(BrokenPipeError):  # who has asked may be gone
         os.write(answers, str(number).encode())
 
 
 if __name__ == "__main__":
+    printed.named = published
     for name in COMMANDS:
         importlib.import_module(f"ringhil.emulator.front.cli.{name}")
     gc.freeze()  # no fork looks at what all share

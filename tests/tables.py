@@ -1,4 +1,4 @@
-"""Writes the tables of docs/ that follow from definitions, and the list of public names: `python -m tests.tables`."""
+"""Writes tables and schemas of docs/ that follow from definitions, and the public names: `python -m tests.tables`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ringhil.emulator.conformance.check import ALWAYS
 from ringhil.emulator.conformance.rule import all_rules
+from ringhil.emulator.front.printed import FORMS, published
 from ringhil.emulator.lending.lent_card import CardRegister
 from ringhil.emulator.scenario import FAULTS, LINE_FAULTS, PARAMETERS
 from ringhil.emulator.scenario.file.faults import FaultTarget
@@ -17,6 +18,7 @@ from ringhil.protocol.registers import FaultBit
 from . import events, labels, public, rooms
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+SCHEMAS = DOCS / "reference" / "schemas"
 END = "<!-- End of what is generated. -->\n"
 
 
@@ -98,12 +100,22 @@ def _card_registers() -> list[str]:
     return lines + [f"| {each:#x} | `{each.name.lower()}` | {access} | {each.doc} |" for each, access in rows]
 
 
+def _documents() -> list[str]:
+    lines = ["| printed by | schemas |", "|---|---|"]
+    first = dict.fromkeys(name.partition("-")[0] for name in FORMS)
+    for word in first:
+        mine = [name for name in FORMS if name.partition("-")[0] == word]
+        lines.append(f"| `{word}` | {', '.join(f'[{name}](schemas/{name}.json)' for name in mine)} |")
+    return lines
+
+
 TABLES = (
     Table("explanation/architecture.md", "pyproject.toml", rooms.table),
     Table("howto/conformance.md", "emulator/conformance/rules/", _rules),
     *(Table("reference/events.md", source, rows) for source, rows in events.TABLES),
     Table("reference/hardware.md", "emulator/scenario/file/faults.py", _fault_port),
     Table("reference/host.md", "emulator/scenario/file/policies.py", partial(_policies, WorkPolicyName)),
+    Table("reference/commands.md", "emulator/front/printed/", _documents),
     Table("explanation/reliability.md", "emulator/scenario/file/faults.py", _reactions),
     Table("howto/lending.md", "emulator/lending/lent_card.py", _card_registers),
     *(
@@ -121,3 +133,6 @@ if __name__ == "__main__":
         file = DOCS / table.page
         file.write_text(table.put(file.read_text()))
     public.write()
+    SCHEMAS.mkdir(exist_ok=True)
+    for name in FORMS:
+        (SCHEMAS / f"{name}.json").write_text(published(name))

@@ -1,11 +1,13 @@
-"""The tables of docs/ that follow from definitions stand there as `make generate` writes them."""
+"""The tables and schemas of docs/ that follow from definitions stand there as `make generate` writes them."""
 
 from pathlib import Path
 
 import pytest
 
+from ringhil.emulator.front.printed import FORMS, published
+
 from .kit import modules, public
-from .tables import DOCS, TABLES, Table
+from .tables import DOCS, SCHEMAS, TABLES, Table
 
 
 @pytest.mark.rest(but_one_in=2)
@@ -13,6 +15,16 @@ from .tables import DOCS, TABLES, Table
 def test_the_page_shows_what_is_defined(table: Table) -> None:
     text = (DOCS / table.page).read_text()
     assert table.put(text) == text, "run `make generate`"
+
+
+def test_a_schema_for_each_document_is_published() -> None:
+    assert {path.name for path in SCHEMAS.iterdir()} == {f"{name}.json" for name in FORMS}
+
+
+@pytest.mark.rest(but_one_in=8)
+@pytest.mark.parametrize("name", FORMS)
+def test_the_schema_is_that_of_the_document(name: str) -> None:
+    assert (SCHEMAS / f"{name}.json").read_text() == published(name), "run `make generate`"
 
 
 def test_a_page_without_marks_is_refused() -> None:

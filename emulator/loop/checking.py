@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from enum import StrEnum
 
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.events.firmware import FirmwareSaid
@@ -13,6 +12,7 @@ from ringhil.emulator.loop.alone.cases import LonePromise
 from ringhil.emulator.loop.alone.servers import FirmwareRole, OtherRole, Stages, named
 from ringhil.emulator.loop.alone.stage import NotKept, NotShown
 from ringhil.emulator.loop.promises import PROMISES, FirmwarePromise
+from ringhil.emulator.pages.verdicts import RuleState
 from ringhil.emulator.scenario import GpuRef, loads
 from ringhil.emulator.server.firmware_choice import ALL, Chosen, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing
@@ -54,22 +54,14 @@ class RegistersKept:
                 yield f"at the end: crossings of {name} is {crossings}: should be {'some' if held else 'none'}"
 
 
-class FirmwareVerdict(StrEnum):
-    """Says what became of a promise."""
-
-    KEPT = "kept"
-    BROKEN = "broken"
-    NOT_JUDGED = "not judged"
-
-
 @dataclass(frozen=True)
 class FirmwareFinding:
     """`failures`: when, what was found and what should be, or what the judge of runs has against it; or why it could
     not be judged. `unplayed`: the roles whose part of the promise was left out."""
 
     rule: str
-    says: str
-    judged: FirmwareVerdict
+    demands: str
+    state: RuleState
     failures: tuple[str, ...]
     unplayed: str = ""
 
@@ -93,7 +85,7 @@ def checked(
 
 def not_judged(rules: Sequence[str], why: str) -> list[FirmwareFinding]:
     """Returns findings of promises that can't be played, for this reason."""
-    return [FirmwareFinding(rule, PROMISES[rule].says, FirmwareVerdict.NOT_JUDGED, (why,)) for rule in rules]
+    return [FirmwareFinding(rule, PROMISES[rule].says, RuleState.NOT_JUDGED, (why,)) for rule in rules]
 
 
 def _alone(rule: str, promise: LonePromise, chosen: Chosen, roles: Set[FirmwareRole]) -> FirmwareFinding:
@@ -115,22 +107,20 @@ def _alone(rule: str, promise: LonePromise, chosen: Chosen, roles: Set[FirmwareR
     except NotShown as why:
         return not_judged([rule], str(why))[0]
     except (NotKept, FirmwareError) as broken:
-        return FirmwareFinding(rule, promise.says, FirmwareVerdict.BROKEN, (str(broken),))
+        return FirmwareFinding(rule, promise.says, RuleState.BROKEN, (str(broken),))
     unplayed = named(others)
     if left == len(plays):
         return not_judged([rule], f"it is about the role {unplayed}")[0]
     if stages.silent:
         return not_judged([rule], SILENT)[0]
-    return FirmwareFinding(rule, promise.says, FirmwareVerdict.KEPT, (), unplayed)
+    return FirmwareFinding(rule, promise.says, RuleState.KEPT, (), unplayed)
 
 
 def _in_a_server(rule: str, promise: FirmwarePromise, chosen: Chosen, library: Library) -> FirmwareFinding:
     failures, silent = _played(promise, chosen, library)
     if silent and not failures:
         return not_judged([rule], SILENT)[0]
-    return FirmwareFinding(
-        rule, promise.says, FirmwareVerdict.BROKEN if failures else FirmwareVerdict.KEPT, tuple(failures)
-    )
+    return FirmwareFinding(rule, promise.says, RuleState.BROKEN if failures else RuleState.KEPT, tuple(failures))
 
 
 def _played(promise: FirmwarePromise, chosen: Chosen, library: Library) -> tuple[list[str], bool]:

@@ -45,7 +45,9 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters = (breakable, cell, code, number, percent, rate)
+    from ringhil.emulator.pages.verdicts import tone
+
+    filters = (breakable, cell, code, number, percent, rate, tone)
     environment.filters |= {function.__name__: function for function in filters}
     return environment
 

@@ -1,6 +1,5 @@
 """`ringhil bench`: speed beside its peers."""
 
-import json
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ from ringhil.emulator.bench import suite
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import Seconds, json_option
+from ringhil.emulator.pages import units
 from ringhil.emulator.pages.tables import print_table, table
 
 
@@ -53,7 +53,7 @@ def command(
             progress=progress,
         )
     if as_json:
-        click.echo(json.dumps(document))
+        terminal.print_json("bench", document)
     else:
         _show(document)
 
@@ -78,7 +78,7 @@ def _show(document: dict[str, Any]) -> None:
     if "start_up" in document:
         start = document["start_up"]
         console.print(f"start of `ringhil run`: cold {start['cold_seconds']:.1f} s, warm {start['warm_seconds']:.2f} s")
-    console.print(f"peak memory {document['peak_memory_bytes'] / 2**20:,.0f} MiB")
+    console.print(f"peak memory {units.memory(document['peak_memory_bytes'])}")
 
 
 def _show_lines(console: Console, lines: dict[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """`ringhil card`: a card, real or emulated, by its serial port or any URL of pyserial's."""
 
-import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -9,12 +8,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
-from rich.table import Table
-from rich.text import Text
+from rich.markup import escape
 
 from ringhil.emulator.front.cli.card_check import check
 from ringhil.emulator.front.cli.options import Seconds, WholeNumber
-from ringhil.emulator.front.cli.terminal import output, say
+from ringhil.emulator.front.cli.terminal import output, print_json, say
+from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, comparing, opened_port
 from ringhil.emulator.serial.client.comparing import MAY_DIFFER
 from ringhil.emulator.serial.handlers import emulated_url
@@ -131,7 +130,7 @@ def info(context: click.Context, as_json: bool) -> None:
         kept = card.kept() if not context.obj[0].startswith(_RECORDED) else None  # there is nobody to be measured
         found = {**asdict(card.info), "kept": kept if kept is None else float(f"{kept:.3g}")}
     if as_json:
-        click.echo(json.dumps(found))
+        print_json("card-info", found)
         return
     for name, value in found.items():
         shown = ", ".join(value) if isinstance(value, tuple) else value
@@ -149,7 +148,10 @@ def census(context: click.Context, last: bool, as_json: bool) -> None:
     with _open(context) as card:
         found = card.last_census() if last else card.census()
         name = card.info.name
-    click.echo(json.dumps({"card": name, **asdict(found)}) if as_json else census_text(found))
+    if as_json:
+        print_json("card-census", {"card": name, **asdict(found)})
+    else:
+        click.echo(census_text(found))
 
 
 @command.command("read")
@@ -165,7 +167,7 @@ def read(context: click.Context, gpu: str, register: str | None, as_json: bool) 
         values = [card.read(number, name) for name in names]
     found = dict(zip(map(register_of, names), values, strict=True))
     if as_json:
-        click.echo(json.dumps(found))
+        print_json("card-read", found)
         return
     for name, value in found.items():
         click.echo(register_text(name, value))
@@ -232,8 +234,10 @@ def watch(context: click.Context, events: int, number: int | None, seconds: floa
         card.subscribe(events)
         for n, event in enumerate(card.events(seconds or _ENDLESS), 1):
             document = event_document(event)
-            line = json.dumps(document) if as_json else " ".join(f"{key}={value}" for key, value in document.items())
-            say(line)
+            if as_json:
+                print_json("card-watch", document)
+            else:
+                say(" ".join(f"{key}={value}" for key, value in document.items()))
             if n == number:
                 return
 
@@ -267,13 +271,13 @@ def contexts(context: click.Context, places: tuple[tuple[str, str], ...], free_a
         found = card.contexts() if wanted else found
         name = card.info.name
     if as_json:
-        click.echo(json.dumps([asdict(each) for each in found]))
+        print_json("card-contexts", [asdict(each) for each in found])
     elif found:
-        table = Table("gpu", "context", "held", "limit", "client", "name", "belongs", box=None, pad_edge=False)
+        shown = table("GPU", "context", "held", "limit", "client", "name", "belongs", left=("GPU", "name", "belongs"))
         for each in found:
             numbers = (each.context, each.held, each.limit, each.client)
-            table.add_row(f"{name}.{each.gpu}", *map(str, numbers), Text(each.name), each.belongs)
-        output().print(table)
+            shown.add_row(f"{name}.{each.gpu}", *(f"{number:,}" for number in numbers), escape(each.name), each.belongs)
+        print_table(output(), shown)
     elif not wanted:
         say("no client has a context")
 
@@ -311,7 +315,10 @@ def record(context: click.Context, file: Path, where: str, as_json: bool) -> Non
         stack.pop_all()
         relay = stack.enter_context(closing(Relay(card, port, writer)))
         until = _ended_by_signal()
-        click.echo(json.dumps({"ready": True, "ports": {"card": [port.name]}}) if as_json else f"card: {port.name}")
+        if as_json:
+            print_json("card-record", {"ready": True, "ports": {"card": [port.name]}})
+        else:
+            click.echo(f"card: {port.name}")
         try:
             relay.serve(until)
         except SessionError as error:
@@ -323,11 +330,12 @@ def record(context: click.Context, file: Path, where: str, as_json: bool) -> Non
 def _list(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    table = Table("what", "why it may differ", "where", box=None, pad_edge=False)
+    columns = ("what", "why it may differ", "where")
+    shown = table(*columns, left=columns[:1], folded=columns[1:])
     for each in MAY_DIFFER:
         bits = [f"HelloReply.capabilities {bit.word}" for bit in each.bits]
-        table.add_row(each.what, each.why, ", ".join([*each.fields, *each.registers, *bits]))
-    output().print(table)
+        shown.add_row(*map(escape, (each.what, each.why, ", ".join([*each.fields, *each.registers, *bits]))))
+    print_table(output(), shown)
     context.exit()
 
 
@@ -359,16 +367,17 @@ def compare(context: click.Context, server: str, session: Path | None, as_json: 
                 card, emulator, comparing.questions(card) if recorded is None else comparing.asked_in(recorded)
             )
     if as_json:
-        click.echo(json.dumps(_document(found)))
+        print_json("card-compare", _document(found))
     elif found.asked is None:
         more = ", ".join(f"{what} {number}" for what, number in found.may_differ.items()) or "none"
         click.echo(f"equal: {found.requests} requests, {found.fields} fields; declared to differ: {more}")
     else:
         say(f"request {found.requests}: {found.asked}")
-        table = Table("", "field", "card", "emulator", box=None, pad_edge=False)
+        columns = ("", "field", "card", "emulator")
+        shown = table(*columns, left=columns)
         for name, ours, theirs, differs in found.rows:
-            table.add_row("*" if differs else "", name, Text(ours), Text(theirs))
-        output().print(table)
+            shown.add_row("*" if differs else "", name, escape(ours), escape(theirs))
+        print_table(output(), shown)
     return 0 if found.asked is None else 1
 
 

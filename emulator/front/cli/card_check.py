@@ -1,23 +1,22 @@
 """`ringhil card URL check`: whether a card keeps what the management protocol promises."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 
 import click
+from rich.markup import escape
 from serial import SerialBase
 
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.terminal import counting, say
+from ringhil.emulator.front.cli.terminal import counting, output, print_json, say
+from ringhil.emulator.pages.verdicts import RuleState
 from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
 from ringhil.emulator.serial.checks.promise import all_promises
-from ringhil.emulator.serial.checks.suite import CardReport, Kept, PromiseFinding, run
+from ringhil.emulator.serial.checks.suite import CardReport, PromiseFinding, run
 from ringhil.emulator.serial.client import CardError, opened_port
 from ringhil.emulator.serial.session.format import SessionError
 from ringhil.emulator.serial.session.recording import RecordedLine
-
-_WORDS = {Kept.PASS: "ok", Kept.FAIL: "FAIL", Kept.NOT_JUDGED: "-"}
 
 
 @click.command("check")
@@ -55,16 +54,20 @@ def check(context: click.Context, rules: tuple[str, ...], faults: bool, only_lis
     except (CardError, SessionError) as error:
         raise click.ClickException(str(error)) from error
     report = CardReport(bench.info, tuple(findings), ended)
-    for finding in [] if as_json else sorted(findings, key=lambda each: each.kept is not Kept.FAIL):
-        say(f"{_WORDS[finding.kept]:5}{finding.rule:22}{finding.text}".rstrip())
-    click.echo(json.dumps(report.to_json()) if as_json else _sum(report))
+    if as_json:
+        print_json("card-check", report.to_json())
+    else:
+        for finding in sorted(findings, key=lambda each: each.state is not RuleState.BROKEN):
+            told = escape(f"{finding.rule:22}{finding.text}".rstrip())
+            output().print(f"{finding.state.mark} {told}", soft_wrap=True)
+        click.echo(_sum(report))
     if ended:
         say(f"ringhil: {url}: {ended}", err=True)
         return 2
-    if report.verdict is Kept.NOT_JUDGED:
+    if report.verdict == "not judged":
         click.echo(f"ringhil: {url}: none of the rules that were asked for could be judged", err=True)
         return 2
-    return int(report.verdict is Kept.FAIL)
+    return int(report.verdict == "fail")
 
 
 def _line(url: str, *, baud: int, timeout: float, record: Path | None) -> SerialBase:
@@ -73,5 +76,4 @@ def _line(url: str, *, baud: int, timeout: float, record: Path | None) -> Serial
 
 
 def _sum(report: CardReport) -> str:
-    passed, failed, rest = (report.number(kept) for kept in Kept)
-    return f"card {report.card.name}: {passed} kept, {failed} broken, {rest} not judged"
+    return f"card {report.card.name}: " + ", ".join(f"{report.number(state)} {state}" for state in RuleState)

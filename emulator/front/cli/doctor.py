@@ -1,11 +1,11 @@
 """`ringhil doctor`: what this machine has of all that ringhil may need, and how to get what it lacks."""
 
-import json
-
 import click
+from rich.markup import escape
 
-from ringhil.emulator.front.cli.terminal import say
+from ringhil.emulator.front.cli.terminal import output, print_json, say
 from ringhil.emulator.front.doctor import examined, works
+from ringhil.emulator.pages.verdicts import marked, ok
 
 
 @click.command("doctor")
@@ -21,13 +21,13 @@ def command(as_json: bool) -> int:
         found.append(feature)
         if as_json:
             continue
-        mark = "no  " if feature.missing else "ok  "
-        say(f"{mark} {feature.name}: {feature.what}")
+        mark = marked("no", "no  ") if feature.missing else ok(True)
+        output().print(f"{mark} {escape(feature.name)}: {escape(feature.what)}", soft_wrap=True)
         for need in feature.needs:
             say(f"       {'-' if need.get else '+'} {need.name}: {need.found}")
             if need.get:
                 say(f"         get it: {need.get}")
     if as_json:
         document = {"works": works(found), "features": [feature.to_json() for feature in found]}
-        click.echo(json.dumps(document, indent=2))
+        print_json("doctor", document, indent=2)
     return 0 if works(found) else 1

@@ -1,6 +1,5 @@
 """`ringhil explore`: campaigns of faults, from one warm state of a server."""
 
-import json
 import logging
 import re
 import shlex
@@ -46,7 +45,7 @@ from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
-_SUBCOMMANDS = {"query": query_command, "compare": compare_command, "merge": merge_command}
+SUBCOMMANDS = {"query": query_command, "compare": compare_command, "merge": merge_command}
 _log = logging.getLogger(__name__)
 
 
@@ -56,8 +55,8 @@ class _Explore(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        if args and args[0] in _SUBCOMMANDS:
-            return _SUBCOMMANDS[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        if args and args[0] in SUBCOMMANDS:
+            return SUBCOMMANDS[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 
 
@@ -264,7 +263,7 @@ def command(**options: Any) -> int:
             if xml is not None and result["verdict"] != NOT_JUDGED:
                 xml.write(junit(result, options["at_least"]))
             if options["as_json"]:
-                click.echo(json.dumps(result))
+                terminal.print_json("explore", result)
             else:
                 show(result, results)
             terminal.annotate(lambda: errors(result, options["server"].as_posix()), "ways to fail")

@@ -1,6 +1,5 @@
 """`ringhil explore query` and `ringhil explore compare`: what campaigns have found."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,7 @@ def query_command(
         known = kept.campaigns()
         if campaigns:
             listed = [{"campaign": n, "cases": len(kept.done(n)), **_campaign_json(c)} for n, c in known.items()]
-            _print({"campaigns": listed}, as_json, lambda: show_campaigns(listed, terminal.output()))
+            _print("explore-query", {"campaigns": listed}, as_json, lambda: show_campaigns(listed, terminal.output()))
             return 0
         number = chosen(kept, campaign)
         rows, more = find(kept, number, Wanted(cls, place, key, verdict, order, limit))
@@ -75,7 +74,7 @@ def query_command(
         written = {case.row.key: str(case.file) for case in files}
     cases = [{**row_json(row), "file": written.get(row.key)} for row in rows]
     document = {"campaign": number, "name": known[number].name, "found": more, "cases": cases}
-    _print(document, as_json, lambda: show_rows(document, terminal.output()))
+    _print("explore-query", document, as_json, lambda: show_rows(document, terminal.output()))
     return 0
 
 
@@ -111,7 +110,7 @@ def compare_command(
         found = compare(before.rows(first), after.rows(second), tolerance=tolerance)
     document = {"old": {"store": str(old), "campaign": first}, "new": {"store": str(new), "campaign": second}}
     document |= found.to_json()
-    _print(document, as_json, lambda: show_comparison(document, limit, terminal.output()))
+    _print("explore-compare", document, as_json, lambda: show_comparison(document, limit, terminal.output()))
     return 1 if found.worse else 0
 
 
@@ -146,7 +145,7 @@ def merge_command(store: Path, parts: tuple[Path, ...], report: Path | None, jun
                 write_report(kept, number, report)
         if xml is not None:
             xml.write(as_junit(found))
-        _print(found, as_json, lambda: show(found, results))
+        _print("explore", found, as_json, lambda: show(found, results))
     return 0 if found["verdict"] in (VerdictWord.PASS, INCOMPLETE) else 1
 
 
@@ -161,8 +160,8 @@ def _campaign_json(campaign: Any) -> dict[str, Any]:
     return {name: getattr(campaign, name) for name in names}
 
 
-def _print(document: dict[str, Any], as_json: bool, table: Any) -> None:
+def _print(schema: str, document: dict[str, Any], as_json: bool, table: Any) -> None:
     if as_json:
-        click.echo(json.dumps(document))
+        terminal.print_json(schema, document)
     else:
         table()

@@ -7,11 +7,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ringhil.emulator.campaign.explore.document import INCOMPLETE
 from ringhil.emulator.campaign.explore.summary import rate_bound
-from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pages.github import error
 from ringhil.emulator.pages.tables import print_table, table
+from ringhil.emulator.pages.verdicts import marked, ok
 
 _MOST_SHOWN = 10  # failing cases
 _LONGEST = 40  # characters of a case's key in a table
@@ -32,10 +31,9 @@ def show(document: dict[str, Any], console: Console) -> None:
     else:
         console.print(_meaning(d["total"]))
     for text in d["stale"]:
-        console.print(f"[red]FAIL[/red] {escape(text)}", soft_wrap=True)
-    colour = {VerdictWord.PASS: "green", INCOMPLETE: "yellow"}.get(d["verdict"], "red")
+        console.print(f"{ok(False)} {escape(text)}", soft_wrap=True)
     so_far = f": {d['done']:,} of {d['cases']:,} cases were played" if d["done"] < d["cases"] else ""
-    console.print(f"verdict: [bold {colour}]{d['verdict']}[/bold {colour}]{so_far}", soft_wrap=True)
+    console.print(f"verdict: {marked(d['verdict'])}{so_far}", soft_wrap=True)
 
 
 def errors(document: dict[str, Any], file: str) -> list[str]:
@@ -56,7 +54,8 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
     ways, cases = document["sorts"], {case["key"]: case for case in document["failing"]}
     console.print(f"{failed:,} failed, in {len(ways):,} way{'s' * (len(ways) != 1)}:")
     for one in ways[:_MOST_SHOWN]:
-        console.print(f"[red]{one['cases']:,} x[/red] {escape(one['sort'])}", soft_wrap=True)
+        count = marked("failed", f"{one['cases']:,} x")
+        console.print(f"{count} {escape(one['sort'])}", soft_wrap=True)
         if one["known"]:
             console.print(f"  known to fail: {escape(one['known'])}", soft_wrap=True)
         case = cases[one["first"]]
@@ -113,7 +112,7 @@ def _classes(document: dict[str, Any]) -> Table:
             _number(c["bound"]),
             "-" if c["transits"] is None else f"{c['transits']:g}",
             escape(_short(c["worst"] or "-")),
-            f"[red]{failed:,}[/red]" if failed else "0",
+            marked("failed", f"{failed:,}") if failed else "0",
             "-" if bound is None else f"{100 * bound:.3g} %",
         )
     if len(several) > _MOST_CLASSES:
@@ -171,7 +170,7 @@ def show_rows(document: dict[str, Any], console: Console) -> None:
         "case", "key", "verdict", "detected after", "recovered after", "bound", "transits", left=("key", "verdict")
     )
     for case in document["cases"]:
-        verdict = case["verdict"] if case["verdict"] == VerdictWord.PASS else f"[red]{case['verdict']}[/red]"
+        verdict = marked(case["verdict"])
         transits = "-" if case["transits"] is None else f"{case['transits']:g}"
         times = (_number(case[name]) for name in ("detection", "recovery", "bound"))
         shown.add_row(str(case["number"]), escape(case["key"]), verdict, *times, transits)

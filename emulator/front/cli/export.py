@@ -1,6 +1,5 @@
 """`ringhil export`: a recording in the formats of other tools."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import WholeNumber, firmware_option, json_option, rtl_options
-from ringhil.emulator.front.cli.terminal import beside, building, counting
+from ringhil.emulator.front.cli.terminal import beside, building, counting, print_json
 from ringhil.emulator.front.cli.written import write_page
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace.export import write_capture, write_json_lines, write_tracks
@@ -89,7 +88,7 @@ def command(
             raise click.UsageError(f"found {str(file)!r}; the dissector is the same for all recordings")
         write_page(out, DISSECTOR.read_text(encoding="utf-8"))
         if as_json:
-            click.echo(json.dumps({"format": form, "file": str(out)}))
+            print_json("export", {"format": form, "file": str(out)})
         return 0
     if file is None:
         raise click.UsageError(f"--format {form}: wanted is a RECORDING")
@@ -108,7 +107,7 @@ def command(
             after = f"after cycle {recording.last_cycle}; {text}; what follows is missing" if lost else ""
             click.echo(f"ringhil: {file}: breaks off{f' {after}' if lost else '; what there is was written'}", err=True)
     if as_json:
-        click.echo(json.dumps({"format": form, "file": str(out), **found, "complete": complete}))
+        print_json("export", {"format": form, "file": str(out), **found, "complete": complete})
     else:
         console.print(text, markup=False)
     return 2 if lost and not complete else 0

@@ -1,26 +1,25 @@
 """`ringhil firmware check`: whether somebody's firmware keeps what is promised of a GPU's."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
+from rich.markup import escape
 
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import json_option, list_option
-from ringhil.emulator.front.cli.terminal import annotate, building, counting, say
+from ringhil.emulator.front.cli.terminal import annotate, building, counting, output, print_json, say
 from ringhil.emulator.loop.alone.servers import FirmwareRole
-from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked, not_judged
+from ringhil.emulator.loop.checking import FirmwareFinding, checked, not_judged
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
 from ringhil.emulator.pages.github import error
+from ringhil.emulator.pages.verdicts import RuleState, verdict_of
 from ringhil.emulator.server.firmware_choice import ALL, FirmwareChoice
 from ringhil.emulator.server.foreign import FirmwareMissing
 from ringhil.emulator.server.hashes import hashes
-
-_WORDS = {FirmwareVerdict.KEPT: "ok", FirmwareVerdict.BROKEN: "FAIL", FirmwareVerdict.NOT_JUDGED: "-"}
 
 
 @click.group("firmware")
@@ -74,43 +73,39 @@ def check(firmware: str | None, rules: tuple[str, ...], roles: tuple[str, ...], 
         finally:
             if given.board is not None:
                 given.board.close()
-    numbers = {judged: sum(each.judged is judged for each in found) for judged in FirmwareVerdict}
-    verdict = (
-        FirmwareVerdict.BROKEN
-        if numbers[FirmwareVerdict.BROKEN]
-        else FirmwareVerdict.KEPT
-        if numbers[FirmwareVerdict.KEPT]
-        else FirmwareVerdict.NOT_JUDGED
-    )
+    numbers = {state: sum(each.state is state for each in found) for state in RuleState}
+    verdict = verdict_of({each.state for each in found})
     if as_json:
         known = hashes(None, library.rtl, FirmwareChoice((), {ALL: given}))
         document = {"firmware": firmware, "hashes": known, "verdict": verdict, "ended": ended}
-        click.echo(json.dumps({**document, "rules": [asdict(each) for each in found]}))
+        print_json("firmware-check", {**document, "rules": [asdict(each) for each in found]})
     else:
-        for finding in sorted(found, key=lambda each: each.judged is not FirmwareVerdict.BROKEN):
+        for finding in sorted(found, key=lambda each: each.state is not RuleState.BROKEN):
             _say(finding)
-        click.echo(f"{firmware}: " + ", ".join(f"{number} {judged}" for judged, number in numbers.items()))
+        click.echo(f"{firmware}: " + ", ".join(f"{number} {state}" for state, number in numbers.items()))
     annotate(lambda: _errors(found), "broken rules")
     if ended is not None:
         click.echo(f"ringhil: {ended}; the check ends here", err=True)
-        return 1 if verdict is FirmwareVerdict.BROKEN else 2
-    if verdict is FirmwareVerdict.NOT_JUDGED:
+        return 1 if verdict == "fail" else 2
+    if verdict == "not judged":
         click.echo(f"ringhil: {firmware}: none of the rules that were asked for could be judged", err=True)
         return 2
-    return int(verdict is FirmwareVerdict.BROKEN)
+    return int(verdict == "fail")
 
 
 def _errors(found: Sequence[FirmwareFinding]) -> list[str]:
-    broken = [each for each in found if each.judged is FirmwareVerdict.BROKEN]
     return [
-        error(f"ringhil firmware check: {each.rule}", f"{each.failures[0]}\npromised: {each.says}") for each in broken
+        error(f"ringhil firmware check: {each.rule}", f"{each.failures[0]}\npromised: {each.demands}")
+        for each in found
+        if each.state is RuleState.BROKEN
     ]
 
 
 def _say(finding: FirmwareFinding) -> None:
-    say(f"{_WORDS[finding.judged]:5}{finding.rule:26}{finding.failures[0] if finding.failures else ''}".rstrip())
-    if finding.judged is FirmwareVerdict.BROKEN:
-        say(f"{'':31}promised: {finding.says}")
+    told = escape(f"{finding.rule:26}{finding.failures[0] if finding.failures else ''}".rstrip())
+    output().print(f"{finding.state.mark} {told}", soft_wrap=True)
+    if finding.state is RuleState.BROKEN:
+        say(f"{'':31}promised: {finding.demands}")
     if finding.unplayed:
         say(f"{'':31}not judged as {finding.unplayed}")
     rest = len(finding.failures) - 1

@@ -1,6 +1,5 @@
 """`ringhil lend`: lending a whole GPU to a virtual machine."""
 
-import json
 import os
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from ringhil.emulator.lending.pci import PciAddress, PciError, PciGpu
 from ringhil.emulator.lending.preflight import PreflightCheck
 from ringhil.emulator.lending.preflight import preflight as look
 from ringhil.emulator.pages.tables import print_table, table
+from ringhil.emulator.pages.verdicts import marked
 
 
 @click.group("lend", context_settings={"help_option_names": ["-h", "--help"]})
@@ -63,7 +63,7 @@ def preflight(addresses: tuple[str, ...], as_json: bool, xml: bool, sysroot: Pat
         for gpu in chosen:
             click.echo(gpu.hostdevs)
     elif as_json:
-        click.echo(json.dumps(_document(checks, chosen)))
+        terminal.print_json("lend-preflight", _document(checks, chosen))
     else:
         _show(checks)
     return int(not all(each.ok for each in checks))
@@ -99,6 +99,6 @@ def _document(checks: list[PreflightCheck], chosen: list[PciGpu]) -> dict[str, o
 def _show(checks: list[PreflightCheck]) -> None:
     rows = table("check", "GPU", "", "found", "to get it", left=("check", "GPU", ""), folded=("found", "to get it"))
     for each in checks:
-        mark = "[green]ok[/]" if not each.missing else "[yellow]slow[/]" if each.slow else "[bold red]missing[/]"
+        mark = marked("ok" if not each.missing else "slow" if each.slow else "missing")
         rows.add_row(each.name, each.gpu, mark, each.found, each.missing)
     print_table(terminal.output(), rows)

@@ -1,6 +1,5 @@
 """`ringhil lend request`, `release`, `list`, `watch`, `data`: what people ask a server that lends GPUs."""
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from ringhil.emulator.lending.document import MOST_ID, MOST_SIZE, NODE
 from ringhil.emulator.lending.handover import DATA_NAME
 from ringhil.emulator.lending.kubevirt import permitted_host_devices
 from ringhil.emulator.lending.tokens import node_token
+from ringhil.emulator.pages import units
 from ringhil.emulator.pages.tables import print_table, table
 
 Asks = Callable[[], LendClient]
@@ -104,7 +104,7 @@ def request(
                 raise
             click.echo(f"ringhil: {error}", err=True)
             return 1
-    click.echo(loan["hostdev"] if xml else json.dumps(loan) if as_json else _line(loan))
+    _tell("lend-request", loan, as_json, loan["hostdev"] if xml else None)
     return 0
 
 
@@ -116,7 +116,7 @@ def release(loan: int, as_json: bool, ask: Asks) -> None:
     """Give back the GPU of a LOAN, by its number."""
     with explained():
         found = ask().release(loan)
-    click.echo(json.dumps(found) if as_json else _line(found))
+    _tell("lend-release", found, as_json)
 
 
 @click.command("list")
@@ -129,7 +129,7 @@ def list_(gpus: bool, as_json: bool, ask: Asks) -> None:
         client = ask()
         found: Any = client.gpus() if gpus else {"loans": client.loans()}
     if as_json:
-        click.echo(json.dumps(found))
+        terminal.print_json("lend-list", found)
         return
     if gpus:
         shown = table("GPU", "state", "loan", "guest", "type", "memory", "group", "mappings", "holders", left=_LEFT)
@@ -139,7 +139,7 @@ def list_(gpus: bool, as_json: bool, ask: Asks) -> None:
     else:
         shown = table("loan", "guest", "GPU", "state", "kind", "busy", "energy", "why", left=_LEFT)
         for each in found["loans"]:
-            busy, energy = f"{each['busy_s']:.3f} s", f"{each['energy_j']:.3f} J"
+            busy, energy = units.seconds(each["busy_s"]), units.joules(each["energy_j"])
             why = each["error"] or each["reason"] or ""
             cells = (each["id"], each["node"], ",".join(each["gpus"]), _state(each), each["kind"], busy, energy, why)
             shown.add_row(*(printable(str(cell)) for cell in cells))
@@ -163,7 +163,7 @@ def watch(every: float, as_json: bool, ask: Asks) -> None:
                 now = (_state(loan), loan["error"] or "")
                 if seen.get(loan["id"]) != now:
                     seen[loan["id"]] = now
-                    click.echo(json.dumps(loan) if as_json else _line(loan))
+                    _tell("lend-watch", loan, as_json)
             time.sleep(every)
 
 
@@ -184,7 +184,7 @@ def data(name: str | None, out: Path | None, packed: bool, as_json: bool, ask: A
         if name is None:
             found = ask().data()
             if as_json:
-                click.echo(json.dumps({"data": found}))
+                terminal.print_json("lend-data", {"data": found})
                 return
             shown = table("file", "bytes", left=("file",))
             for each in found:
@@ -207,7 +207,10 @@ def data(name: str | None, out: Path | None, packed: bool, as_json: bool, ask: A
             raise RinghilError(f"{file}: cannot be written: {error}") from None
         except OSError as error:
             raise RinghilError(f"{file}: cannot be written: {reason_of(error)}") from None
-    click.echo(json.dumps({"name": name, "file": str(file), "size": size}) if as_json else f"{file}: {size:,} bytes")
+    if as_json:
+        terminal.print_json("lend-data", {"name": name, "file": str(file), "size": size})
+    else:
+        click.echo(f"{file}: {size:,} bytes")
 
 
 @click.command("certificate")
@@ -250,6 +253,13 @@ def token(node: str, token: str | None) -> None:
     click.echo(node_token(token, node))
 
 
+def _tell(schema: str, loan: dict[str, Any], as_json: bool, xml: str | None = None) -> None:
+    if as_json:
+        terminal.print_json(schema, loan)
+    else:
+        click.echo(_line(loan) if xml is None else xml)
+
+
 def _state(loan: dict[str, Any]) -> str:
     return f"{loan['state']}, on its way back" if loan["released"] and loan["state"] != "free" else str(loan["state"])
 
@@ -264,5 +274,5 @@ def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
     if name == "memory":
-        return f"{value / (1 << 30):g} GiB"
+        return units.memory(value)
     return printable(",".join(value) if isinstance(value, list) else str(value))

@@ -1,6 +1,5 @@
 """`ringhil lend serve`: an emulated server whose GPUs are lent by a request API."""
 
-import json
 import os
 import re
 import signal
@@ -14,7 +13,7 @@ from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import GivenPath, Seconds
-from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.front.cli.terminal import building, print_json
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import Attachment, LendableGpu
 from ringhil.emulator.lending.choice import CHOICES, LEARNED_CHOICE
@@ -196,11 +195,11 @@ def serve(
         if not serving.web.loopback and tls is None:
             click.echo("ringhil: --listen: others on the network can read what is asked, and tokens with it", err=True)
         if as_json:
-            click.echo(json.dumps({"ready": True, "url": serving.web.url, "token": token}))
+            print_json("lend-serve", {"ready": True, "url": serving.web.url, "token": token})
         else:
             click.echo(f"export RINGHIL_LEND_URL={serving.web.url}")
             click.echo(f"export RINGHIL_LEND_TOKEN={token}")
-        lag = paced.Lag(clock, as_json=as_json)
+        lag = paced.Lag(clock, "lend-serve" if as_json else "")
 
         def over() -> bool:
             lag.tell(serving.behind)

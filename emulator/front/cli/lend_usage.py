@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import GivenPath, json_option
 from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
 from ringhil.emulator.lending.choice import CHOICES, NOT_FOR, Goal
+from ringhil.emulator.pages import number, units
 from ringhil.emulator.pages.tables import print_table, table
 
 if TYPE_CHECKING:  # they need packages that may not be there
@@ -70,7 +70,7 @@ def usage(database: str, html: Path | None, csv_file: Path | None, as_json: bool
     if as_json:
         told = [line | {"among": [*each.among]} for line, each in zip(lines, loans, strict=True)]
         span = {"begin_s": begin / _SECOND, "end_s": end / _SECOND}
-        click.echo(json.dumps({"database": found.name, **span, "gpus": rows, "loans": told}))
+        terminal.print_json("lend-usage", {"database": found.name, **span, "gpus": rows, "loans": told})
         return
     _show(rows, lines)
 
@@ -120,15 +120,13 @@ def _used(of: "GpuUsage | LoanUsage") -> dict[str, Any]:
 def shown(row: Mapping[str, Any], key: str) -> str:
     """A value for people."""
     value = row[key]
-    if value is None:
-        return "-"
-    if key == "memory":
-        return f"{value / 2**20:,.0f} MiB"
+    if key in ("memory", "size"):
+        return units.memory(value)
     if key.endswith("_s"):
-        return f"{value:,.1f} s" if value >= 1 or not value else f"{1000 * value:,.1f} ms"
+        return units.seconds(value)
     if key == "energy_j":
-        return f"{value:,.1f} J" if value < 10_000 else f"{value / 1000:,.1f} kJ"
-    return f"{value:,.0f}" if isinstance(value, int | float) else str(value)
+        return units.joules(value)
+    return number(value) if value is None or isinstance(value, int | float) else str(value)
 
 
 GPU_HEADS = {
@@ -204,7 +202,7 @@ def train(database: str, goal: str, as_json: bool) -> int:
             if trained.better:
                 keep_model(found, trained.model)
     if as_json:
-        click.echo(json.dumps(_document(found.name, trained)))
+        terminal.print_json("lend-train", _document(found.name, trained))
     elif trained.better:
         _show_quality(found.name, trained)
     if not trained.better:

@@ -54,7 +54,7 @@ COMMANDS = {
     "share": "Run applications that share GPUs by isolated memory and time slices.",
     "switch": "Run tasks one after another on a GPU, and compare policies for the switch.",
     "step": "Step a run message by message, forwards and backwards.",
-    "schema": "Print the JSON Schema of server and scenario files.",
+    "schema": "Print the JSON Schema of scenario files, or of what a command prints with --json.",
     "view": "Show a run in a browser, while it goes on or from its recording.",
     "verify": "Play every scenario below some paths, in parallel, with one verdict each.",
 }

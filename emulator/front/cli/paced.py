@@ -1,6 +1,5 @@
 """Boards by the clock: `--clock` of `run` and `serve`, and what is told of boards that are too slow for it."""
 
-import json
 import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -8,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ringhil.emulator.front.cli.options import WholeNumber
+from ringhil.emulator.front.cli.terminal import print_json
+from ringhil.emulator.pages import units
 from ringhil.emulator.serial.line import CLOCKS
 from ringhil.emulator.serial.line.pacing import Pacing
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
@@ -65,19 +66,19 @@ class Lag:
     """Tells that a ring is behind its `clock`, in Hz: from a second on, and each time that it has doubled. None: it has
     no clock."""
 
-    def __init__(self, clock: int | None, *, as_json: bool) -> None:
-        self._clock, self._as_json, self._next = clock, as_json, _LATE
+    def __init__(self, clock: int | None, schema: str = "") -> None:
+        self._clock, self._schema, self._next = clock, schema, _LATE
 
     def tell(self, behind: float) -> None:
         """`behind`: seconds."""
         if self._clock is None or behind < self._next:
             return
         self._next = 2 * behind
-        if self._as_json:
-            click.echo(json.dumps({"behind": round(behind, 3), "clock": self._clock}))
+        if self._schema:
+            print_json(self._schema, {"behind": round(behind, 3), "clock": self._clock})
         else:
             click.echo(f"ringhil: {behind:.1f} s behind its clock of {self._clock:,} Hz", err=True)
 
 
 def _first(where: str, cycle: int, seconds: float) -> None:
-    click.echo(f"ringhil: {where}: cycle {cycle}: the answer took {1e6 * seconds:,.0f} us, which is late", err=True)
+    click.echo(f"ringhil: {where}: cycle {cycle}: the answer took {units.seconds(seconds)}, which is late", err=True)

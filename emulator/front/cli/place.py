@@ -1,6 +1,5 @@
 """`ringhil place`: tasks on the servers of a cluster, by each policy that is asked for (P1 to P7)."""
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -256,7 +255,7 @@ def command(
         found |= {"hashes": {"cluster": file_hash, **(hashes(None, rtl) if rtl else {})}}
         found |= {"expect": [each.to_json() for each in expected]} if expected else {}
         found |= {"windows": place_windows.document(beside)} if beside else {}
-        click.echo(json.dumps(found))
+        terminal.print_json("place", found)
     else:
         _head(given, what, console)
         show(compared.figures, played, console)
@@ -309,7 +308,7 @@ def _convert(kind: str, files: Sequence[Path], written: Path, as_json: bool) -> 
     if as_json:
         made = load_cluster(written)
         counts = {"servers": len(made.servers), "gpus": made.gpus, "tasks": len(made.tasks)}
-        click.echo(json.dumps({**counts, "left_out": dict(found.left_out) if found else {}}))
+        terminal.print_json("place-import", {**counts, "left_out": dict(found.left_out) if found else {}})
     return 0
 
 
@@ -335,7 +334,7 @@ def _explain(
     if decision is None:
         raise ScenarioError(str(file), None, None, f"--order: {task!r} has not come before 'until'")
     if as_json:
-        click.echo(json.dumps(decision_json(task, name, decision)))
+        terminal.print_json("place-order", decision_json(task, name, decision))
     else:
         _show_explained(cluster, task, name, decision, seed)
 

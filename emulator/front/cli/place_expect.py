@@ -13,6 +13,7 @@ from rich.markup import escape
 from ringhil.emulator.cluster.cluster import GpuCluster, PolicyBound
 from ringhil.emulator.cluster.expect import JudgedBound, expected_of, judge
 from ringhil.emulator.front.cli.place_tables import ByLoad, Played
+from ringhil.emulator.pages.verdicts import marked, ok
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,6 @@ def lines(found: list[ExpectAnswer]) -> list[str]:
 
 def show(found: list[ExpectAnswer], console: Console) -> None:
     """As `ringhil run` does."""
-    marks = {True: "[green]ok[/green]  ", False: "[red]FAIL[/red]", None: "[yellow]not judged:[/yellow]"}
+    marks = {True: ok(True), False: ok(False), None: marked("not judged", "not judged:")}
     for each in found:
         console.print(f"{marks[each.ok]} {escape(each.text)}", soft_wrap=True)

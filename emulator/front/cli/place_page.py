@@ -14,6 +14,7 @@ from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.pages import visible
 from ringhil.emulator.pages.charts import Axis, Chart, Curve, Quantity
+from ringhil.emulator.pages.units import seconds
 from ringhil.emulator.view.fleet import (
     ClusterAbout,
     FleetFault,
@@ -91,7 +92,7 @@ def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int 
     faults = [each for each in replace(cluster, until=end).with_failures(seed).faults if each.link is None]
     waits = {name: sorted(run.waited) for name, run in played.items()}
     long = any(len(run.curve) > BINS for run in played.values())
-    thinned = f"means over {_seconds(end / BINS)} each" if long else ""
+    thinned = f"means over {seconds(end / BINS)} each" if long else ""
     return PlaceView(charts, arrivals, start, end, False, cluster.sleeps, waits, faults, thinned)
 
 
@@ -146,7 +147,7 @@ def about(
     tables = [_table("Policies", columns, rows)]
     if view.waits:
         heads = ["waiting at most, of", *(f"{percent:g} %" for percent in _PERCENTS)]
-        cells = [[name, *(_seconds(percentile(each, p)) for p in _PERCENTS)] for name, each in view.waits.items()]
+        cells = [[name, *(seconds(percentile(each, p)) for p in _PERCENTS)] for name, each in view.waits.items()]
         tables.append(_table("Waiting", heads, cells))
     types, tasks = list(cluster.power), dict[ClusterTask, int]()
     runs = [_run(policy, arrivals, shown, tasks) for policy, arrivals in view.arrivals.items()]
@@ -273,12 +274,3 @@ def _some(value: float | None) -> int | float | None:
 
 def _within(value: float, end: float) -> float | None:
     return _short(value) if value <= end else None
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return "-"
-    for least, name, size in ((3 * 86400.0, "d", 86400.0), (3 * 3600.0, "h", 3600.0), (600.0, "min", 60.0)):
-        if value >= least:
-            return f"{value / size:,.1f} {name}"
-    return f"{value:,.1f} s"

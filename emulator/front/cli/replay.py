@@ -1,6 +1,5 @@
 """`ringhil replay`: a recorded run, or a live session without the clients that were there, again."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl_options
-from ringhil.emulator.front.cli.terminal import building, say
+from ringhil.emulator.front.cli.terminal import building, print_json, say
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.hashes import hashes, short
 from ringhil.emulator.trace import RecordingError
@@ -40,7 +39,7 @@ def command(file: Path, rtl: Path | None, top: str, firmware: tuple[str, ...], a
     now = hashes(None, library.rtl, given)
     changed = {name: value for name, value in recorded.items() if name in now and now[name] != value}
     if as_json:
-        click.echo(json.dumps({**asdict(played), "hashes": recorded, "changed": [*changed]}))
+        print_json("replay", {**asdict(played), "hashes": recorded, "changed": [*changed]})
     elif played.difference is not None:
         say(f"differs: {one_line(played.difference.text, _LONGEST)}")
         for name, value in changed.items():

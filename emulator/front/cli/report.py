@@ -12,6 +12,7 @@ from ringhil.emulator.front.cli.task_tables import show_applications, show_reque
 from ringhil.emulator.judge.contexts.applications import PowerOutcome, TakenByWork
 from ringhil.emulator.judge.outcome import CardOutcome, Outcome, Recovery, VerdictWord
 from ringhil.emulator.pages.tables import print_table, table
+from ringhil.emulator.pages.verdicts import marked, ok
 from ringhil.emulator.scenario import GpuRef, LinkRef
 from ringhil.protocol.registers import PowerState
 
@@ -35,9 +36,8 @@ def show(outcome: Outcome, console: Console, played: str) -> None:
     if outcome.switching is not None:
         show_requests(outcome.switching, console)
     for expected in outcome.expect:
-        mark = "[green]ok[/green]  " if expected.ok else "[red]FAIL[/red]"
-        found = "" if expected.ok else f" [red](found {escape(expected.found)})[/red]"
-        console.print(f"{mark} {escape(expected.text)}{found}", soft_wrap=True)
+        found = "" if expected.ok else " " + marked("fail", f"(found {expected.found})")
+        console.print(f"{ok(expected.ok)} {escape(expected.text)}{found}", soft_wrap=True)
         for note in () if expected.ok else outcome.around(expected):
             console.print(f"       {escape(note)}", soft_wrap=True)
     if outcome.failures:
@@ -55,11 +55,10 @@ def findings(failures: Iterable[str], not_judged: Iterable[str]) -> list[str]:
 def show_verdict(verdict: VerdictWord, failures: Iterable[str], not_judged: Iterable[str], console: Console) -> None:
     """The last lines: what can't be told, what failed, and the word."""
     for what in not_judged:
-        console.print(f"[yellow]not judged:[/yellow] {escape(what)}", soft_wrap=True)
+        console.print(f"{marked('not judged', 'not judged:')} {escape(what)}", soft_wrap=True)
     for failure in failures:
-        console.print(f"[red]failed:[/red] {escape(failure)}", soft_wrap=True)
-    colour = "green" if verdict is VerdictWord.PASS else "red"
-    console.print(f"verdict: [bold {colour}]{verdict}[/bold {colour}]")
+        console.print(f"{marked('failed', 'failed:')} {escape(failure)}", soft_wrap=True)
+    console.print(f"verdict: {marked(verdict)}")
 
 
 def _cards(outcome: Outcome) -> Table:
@@ -145,7 +144,7 @@ def _recoveries(recoveries: tuple[Recovery, ...]) -> Table:
             f"{r.at:,}",
             _since(r.detected, r.at),
             _since(r.switched, r.at),
-            _since(r.recounted, r.at) if r.recounted is not None else "not judged" if r.superseded else "[red]no[/red]",
+            _since(r.recounted, r.at) if r.recounted is not None else "not judged" if r.superseded else marked("no"),
             f"{r.bound:,}",
             "-" if r.transits is None else f"{r.transits:g}",
         )

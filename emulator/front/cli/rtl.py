@@ -1,7 +1,6 @@
 """`ringhil rtl`: a node of one's own, or ours: check it against the contract, play to it, build it."""
 
 import importlib
-import json
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -128,7 +127,7 @@ def check(
             if written is not None:
                 written.write(as_junit(report))
     if as_json:
-        click.echo(json.dumps(report.to_json()))
+        terminal.print_json("rtl-check", report.to_json())
     else:
         show(report, results)
     if report.broken:
@@ -155,7 +154,7 @@ def play(stimulus: Path, rtl: Path, top: str, simulator: str, waves: Path | None
     with explained(), terminal.working("playing") as progress:
         observed = played(stimulus, rtl, top, "icarus" if simulator == "icarus" else "verilator", waves, progress)
     if as_json:
-        click.echo(json.dumps(observed))
+        terminal.print_json("rtl-play", observed)
     else:
         for line in lines(observed):
             click.echo(line)
@@ -172,7 +171,7 @@ def build(rtl: Path, top: str, as_json: bool) -> None:
         library = cells_library(rtl, top=top, progress=progress)
     if as_json:
         document = {"rtl": library.rtl, "cached": library.from_cache, "seconds": round(library.build_seconds, 3)}
-        click.echo(json.dumps(document))
+        terminal.print_json("rtl-build", document)
     else:
         how = "from the cache" if library.from_cache else f"built in {library.build_seconds:.1f} s"
         click.echo(f"{library.rtl} {how}")
@@ -238,7 +237,7 @@ def prove(
         with terminal.working("proving") as progress:
             report = run_proofs(rtl, top, settings, progress)
     if as_json:
-        click.echo(json.dumps(report.to_json()))
+        terminal.print_json("rtl-prove", report.to_json())
     else:
         show(report, terminal.output())
     unjudged = [v for v in report.verdicts if v.state == "not judged"]

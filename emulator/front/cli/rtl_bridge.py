@@ -1,6 +1,5 @@
 """`ringhil rtl bridge`: a GPU's board that isn't there, until there is one."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -44,7 +43,10 @@ def bridge(rtl: Path, top: str, where: str, baud: int, uart: bool, optimise: str
         stack.callback(line.close)
         made = Bridge(library)
         stack.callback(made.close)
-        click.echo(json.dumps({"ready": True, "port": line.name}) if as_json else line.name)
+        if as_json:
+            terminal.print_json("rtl-bridge", {"ready": True, "port": line.name})
+        else:
+            click.echo(line.name)
         serve(made, [line], ended)
         if not ended():
             raise click.ClickException(f"{line.name}: the line is gone")

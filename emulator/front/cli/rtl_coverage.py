@@ -1,6 +1,5 @@
 """`ringhil rtl coverage`: one report of what tests of the RTL have exercised."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,7 @@ def coverage(
     wrong += _too_little(report, at_least)
     verdict = "not judged" if empty else "fail" if wrong else "pass"
     if as_json:
-        click.echo(json.dumps({"verdict": verdict, "at_least": at_least, **_document(report)}))
+        terminal.print_json("rtl-coverage", {"verdict": verdict, "at_least": at_least, **_document(report)})
     else:
         _show(report)
     for name in empty[:1]:

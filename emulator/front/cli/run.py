@@ -1,6 +1,5 @@
 """`ringhil run`: the main job."""
 
-import json
 import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -89,7 +88,7 @@ def command(
     paced.tell(boards)
     known = hashes(scenario, library.rtl, choice)
     if as_json:
-        click.echo(json.dumps(outcome.to_json() | {"hashes": known} | paced.document(boards)))
+        terminal.print_json("run", outcome.to_json() | {"hashes": known} | paced.document(boards))
     else:
         show(outcome, results, short(known))
     return 0 if outcome.verdict is VerdictWord.PASS else 1

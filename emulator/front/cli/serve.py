@@ -1,6 +1,5 @@
 """`ringhil serve`: the management ports of emulated cards, for programs outside."""
 
-import json
 import signal
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.boards import firmware_given, node_baud_option, node_option, nodes_given, told
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import GivenPath, WholeNumber, firmware_option
-from ringhil.emulator.front.cli.terminal import building
+from ringhil.emulator.front.cli.terminal import building, print_json
 from ringhil.emulator.groups.desk import GroupDesk
 from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mount
 from ringhil.emulator.judge.run import Run
@@ -144,7 +143,7 @@ def command(
             stack.callback(monitoring.close)
             serving.add_reader(monitoring.fileno(), monitoring.attend)
         ended, saved = False, 0.0
-        lag = paced.Lag(clock, as_json=as_json)
+        lag = paced.Lag(clock, "serve" if as_json else "")
         desk: GroupDesk | None = None
         mount: GroupMount | None = None
 
@@ -174,7 +173,7 @@ def command(
         if as_json:
             shown = {} if folder is None else {"groups": str(folder.absolute())}
             shown |= {} if socket is None else {"nvml": str(socket)}
-            click.echo(json.dumps({"ready": True, "ports": ports, **shown}))
+            print_json("serve", {"ready": True, "ports": ports, **shown})
         else:
             for name, found in ports.items():
                 click.echo(f"card {name}: {', '.join(found)}")
@@ -193,7 +192,7 @@ def command(
                 recorder.end(run.finish())
         paced.tell(boards)
         if as_json and boards:
-            click.echo(json.dumps(paced.document(boards)))
+            print_json("serve", paced.document(boards))
         if not ended:
             raise click.ClickException("no port is left to serve")
 

@@ -1,6 +1,5 @@
 """`ringhil share`: applications that share GPUs, and how each fares (S4)."""
 
-import json
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +64,7 @@ def command(file: Path, seed: int | None, as_json: bool, html: Path | None, reco
         if html is not None and seen is not None:
             write_page(html, seen.page(outcome, html, record, library))
     if as_json:
-        click.echo(json.dumps(_document(outcome) | {"hashes": hashes(scenario, library.rtl)}))
+        terminal.print_json("share", _document(outcome) | {"hashes": hashes(scenario, library.rtl)})
     else:
         show(outcome, console)
     return 0 if outcome.verdict is VerdictWord.PASS else 1

@@ -7,6 +7,7 @@ from ringhil.emulator.front.cli.task_tables import APPLICATION_COLUMNS
 from ringhil.emulator.judge.contexts.turn_log import ShownTurn
 from ringhil.emulator.pages.charts import COLOURS, Axis, Bar, BarKind, Bound, Chart, Colour, Curve, Lane
 from ringhil.emulator.pages.one_file import report
+from ringhil.emulator.pages.units import seconds
 
 _BINS = 600  # of the overview
 CLOSE = 200  # turns that are shown in detail
@@ -57,7 +58,7 @@ def _charts(gpu: SharedGpu, link: Callable[[int], str | None]) -> Iterator[Chart
     end = 1.02 * last * gpu.cycle_s  # behind that there is nothing to see
     yield Chart(
         title=f"{gpu.name}: use of the engine, and memory",
-        note=f"A lane shows an application's share of each {1000 * end / _BINS:,.2f} ms; full height: all.",
+        note=f"A lane shows an application's share of each {seconds(end / _BINS)}; full height: all.",
         x=Axis(title=_TIME, quantity="seconds", begin=0.0, end=end),
         y=Axis(title="memory", quantity="bytes"),
         curves=(_memory(gpu),),

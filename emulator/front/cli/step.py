@@ -1,6 +1,5 @@
 """`ringhil step`: a run message by message, forwards and backwards."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -151,7 +150,10 @@ def _by_lines(commands: Commands, script: Path | None, text: str | None, as_json
         where = "" if asked else f"{script or 'standard input'}:{number}: "
         with _refused(where, go_on=asked):
             found = commands.do(line)
-            terminal.say(json.dumps(found) if as_json else in_words(found))
+            if as_json:
+                terminal.print_json("step", found)
+            else:
+                terminal.say(in_words(found))
             why = "does not hold" if found.get("holds") is False else ""
             why = why or ("finds nothing" if strict and in_vain(found) else "")
             if why and not asked:

@@ -1,6 +1,5 @@
 """`ringhil switch`: tasks that follow one another on a GPU, by each policy (W7)."""
 
-import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -94,7 +93,7 @@ def command(
         if html is not None:
             _write(html, scenario, played, library)
     if as_json:
-        click.echo(json.dumps(_document(scenario, played) | {"hashes": hashes(scenario, library.rtl)}))
+        terminal.print_json("switch", _document(scenario, played) | {"hashes": hashes(scenario, library.rtl)})
     else:
         show(scenario, played, console)
     return 0 if played.verdict is VerdictWord.PASS else 1

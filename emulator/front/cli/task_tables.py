@@ -8,9 +8,9 @@ from rich.markup import escape
 from ringhil.emulator.judge.contexts.applications import ApplicationOutcome
 from ringhil.emulator.judge.switching.outcome import SwitchingOutcome
 from ringhil.emulator.pages.tables import print_table, table
+from ringhil.emulator.pages.units import memory, milliseconds, seconds
+from ringhil.emulator.pages.verdicts import marked
 
-_GIB, _MIB = 1 << 30, 1 << 20
-_MS = 1000  # in a second
 _MOST = 40  # requests in a table
 
 APPLICATION_COLUMNS = (
@@ -44,12 +44,12 @@ def application_rows(applications: Mapping[str, ApplicationOutcome]) -> list[lis
         [
             name,
             each.gpu,
-            _memory(each.told),
-            _memory(each.memory),
-            f"{each.slice_ms:g} ms",
-            "-" if each.step_ms is None else f"{each.step_ms:.1f} ms",
-            "-" if each.total_s is None else _seconds(each.total_s),
-            "-" if each.gpu_s is None else _seconds(each.gpu_s),
+            memory(each.told),
+            memory(each.memory),
+            milliseconds(each.slice_ms),
+            milliseconds(each.step_ms),
+            seconds(each.total_s),
+            seconds(each.gpu_s),
             "-" if each.switches is None else f"{each.switches:,}",
         ]
         for name, each in applications.items()
@@ -61,11 +61,11 @@ def policy_rows(outcomes: Mapping[str, SwitchingOutcome]) -> list[list[str]]:
     return [
         [
             policy,
-            _ms(outcome.overhead_ms),
-            _ms(outcome.startup_ms),
-            _ms(outcome.latency_ms),
+            milliseconds(outcome.overhead_ms),
+            milliseconds(outcome.startup_ms),
+            milliseconds(outcome.latency_ms),
             "-" if outcome.utilisation is None else f"{100 * outcome.utilisation:.1f} %",
-            f"{outcome.memory / _MIB:,.0f} MiB",
+            memory(outcome.memory),
             f"{outcome.refused} of {len(outcome.requests)}",
         ]
         for policy, outcome in outcomes.items()
@@ -83,7 +83,7 @@ def figure_rows(outcomes: Mapping[str, SwitchingOutcome]) -> list[list[str]]:
 
 
 def _figure(name: str, value: float | None) -> str:
-    return _ms(value) if name.endswith("_ms") else "-" if value is None else f"{value:,.2f} times"
+    return milliseconds(value) if name.endswith("_ms") else "-" if value is None else f"{value:,.2f} times"
 
 
 def show_switches(outcomes: Mapping[str, SwitchingOutcome], console: Console) -> None:
@@ -93,7 +93,7 @@ def show_switches(outcomes: Mapping[str, SwitchingOutcome], console: Console) ->
         for each in outcome.switches[:_MOST]:
             times = (each.since_ms, each.waited_ms, each.startup_ms, each.overhead_ms)
             names = (policy, each.before, each.after)
-            shown.add_row(*map(escape, names), *map(_ms, times), "resumed" if each.resumed else "")
+            shown.add_row(*map(escape, names), *map(milliseconds, times), "resumed" if each.resumed else "")
         if len(outcome.switches) > _MOST:
             shown.add_row(policy, f"and {len(outcome.switches) - _MOST:,} more", *[""] * (len(_SWITCH_COLUMNS) - 2))
     if shown.rows:
@@ -143,7 +143,7 @@ def show_requests(outcome: SwitchingOutcome, console: Console) -> None:
     shown = table(*_REQUEST_COLUMNS, left=_REQUEST_COLUMNS[1:3])
     for number, each in enumerate(outcome.requests[:_MOST]):
         times = (each.wanted_ms, each.began_ms, each.ended_ms, each.ran_ms)
-        shown.add_row(str(number), escape(each.task), each.gpu or "-", *map(_ms, times), str(each.attempts))
+        shown.add_row(str(number), escape(each.task), each.gpu or "-", *map(milliseconds, times), str(each.attempts))
     print_table(console, shown)
     if len(outcome.requests) > _MOST:
         console.print(f"and {len(outcome.requests) - _MOST:,} more")
@@ -152,16 +152,4 @@ def show_requests(outcome: SwitchingOutcome, console: Console) -> None:
 
 def _show_lines(lines: Iterable[str], console: Console) -> None:
     for line in lines:
-        console.print(f"[red]{escape(line)}[/red]", soft_wrap=True)
-
-
-def _memory(size: int) -> str:
-    return f"{size / _GIB:,.2f} GiB" if size >= _GIB else f"{size / _MIB:.4g} MiB"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:,.1f} s" if value >= 1 else f"{value * _MS:.3g} ms"
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.2f} ms"
+        console.print(marked("failed", line), soft_wrap=True)

@@ -1,6 +1,7 @@
 """Progress on a terminal, silence in a pipe. All of it goes to stderr."""
 
 import errno
+import json
 import logging
 import os
 import signal
@@ -23,6 +24,7 @@ from rich.text import Text
 
 from ringhil.emulator.errors import printable
 from ringhil.emulator.files import is_stdout
+from ringhil.emulator.front import printed
 from ringhil.emulator.pages import visible
 from ringhil.emulator.pages.github import at_most, on_github
 
@@ -62,6 +64,11 @@ def beside(as_json: bool, **reports: Path | None) -> Console:
     if len(wanted) > 1:
         raise click.UsageError(f"{' and '.join(wanted)} both write to standard output")
     return errors if wanted and not as_json else output()
+
+
+def print_json(schema: str, document: object, indent: int | None = None) -> None:
+    """The document of `--json`, or one of several, as the `schema` of this name has it."""
+    click.echo(json.dumps(printed.named(schema, document), indent=indent))
 
 
 def say(text: str, *, err: bool = False) -> None:

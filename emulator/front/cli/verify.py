@@ -1,6 +1,5 @@
 """`ringhil verify`: every scenario below some paths, one verdict each."""
 
-import json
 import logging
 import os
 import shlex
@@ -234,7 +233,7 @@ def command(
             )
             try:
                 if as_json:
-                    click.echo(json.dumps(report.to_json()))
+                    terminal.print_json("verify", report.to_json())
                 else:
                     show(report, results)
             finally:  # files are written also when the terminal, or who reads stdout, is gone
@@ -262,7 +261,10 @@ def _list(files: Sequence[Path], selection: Selection, as_json: bool, passed: Se
     names = listed(files, selection)
     if not names:
         raise VerifyError(nothing(selection))
-    click.echo(json.dumps(names) if as_json else "\n".join(names))
+    if as_json:
+        terminal.print_json("verify-list", names)
+    else:
+        click.echo("\n".join(names))
     if passed:
         terminal.say(f"ringhil: {told_of(passed)}", err=True)
     return 0

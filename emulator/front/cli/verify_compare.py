@@ -1,6 +1,5 @@
 """`ringhil verify compare`: what has changed from one run to another."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def compare_command(old: Path, new: Path, limit: int, as_json: bool) -> int:
         if not found.both:
             raise VerifyError(f"{new}: found no variant that is in {old} as well; nothing can be compared")
     if as_json:
-        click.echo(json.dumps({"old": str(old), "new": str(new), **found.to_json()}))
+        terminal.print_json("verify-compare", {"old": str(old), "new": str(new), **found.to_json()})
     else:
         _show(found, str(old), str(new), limit, terminal.output())
     return int(found.worsened)

@@ -16,7 +16,7 @@ from ringhil.emulator.campaign.verify.junit import lines
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.files import NobodyReadsError
 from ringhil.emulator.front.cli.written import Output, check_apart
-from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.pages.verdicts import marked, ok
 from ringhil.emulator.server.hashes import short
 
 
@@ -78,8 +78,7 @@ def show(report: VerifyReport, console: Console) -> None:
     bad, sorts = report.bad(), report.sorts()
     for _, verdicts in sorts[:MOST]:
         first, *others = verdicts
-        mark = "[bold red]FAIL[/]" if first.state == VerdictWord.FAIL else "[bold yellow]ERROR[/]"
-        console.print(f"{mark} {escape(first.id)}", soft_wrap=True)
+        console.print(f"{marked(first.state, first.state.upper())} {escape(first.id)}", soft_wrap=True)
         for line in lines(first):
             console.print(f"  {line}", markup=False, soft_wrap=True)
         if others:
@@ -96,17 +95,18 @@ def show(report: VerifyReport, console: Console) -> None:
         count = f"{len(mine):,} variants, " if len(mine) > 1 else ""
         console.print(f"known to fail: {count}{escape(names)}: {escape(why)}", soft_wrap=True)
     for text in report.stale:
-        console.print(f"[bold red]FAIL[/] {escape(text)}", soft_wrap=True)
+        console.print(f"{ok(False)} {escape(text)}", soft_wrap=True)
     for text in report.idle:
         console.print(f"known, and {escape(text)}", soft_wrap=True)
     never = report.never_judged()
     for file, text in never[:MOST]:
-        console.print(f"[yellow]not judged:[/] {escape(file.as_posix())}: {escape(text)}", soft_wrap=True)
+        console.print(
+            f"{marked('not judged', 'not judged:')} {escape(file.as_posix())}: {escape(text)}", soft_wrap=True
+        )
     if len(never) > MOST:
         console.print(f"... and {len(never) - MOST:,} more; --json has them all")
     if report.passed_over:
         console.print(told_of(report.passed_over), markup=False, soft_wrap=True)
     if bad:
         console.print(f"ringhil {report.version}: {short(report.hashes)}", markup=False, soft_wrap=True)
-    colour = {VerdictWord.PASS: "green", VerdictWord.FAIL: "red", VerdictWord.ERROR: "yellow"}[report.verdict]
-    console.print(f"[bold {colour}]{escape(report.summary)}[/]", soft_wrap=True)
+    console.print(marked(report.verdict, report.summary), soft_wrap=True)

@@ -1,6 +1,5 @@
 """`ringhil view`: a run as a picture in a browser."""
 
-import json
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -144,7 +143,7 @@ def command(
 
             write_page(html, page_alone(stack.enter_context(session()), page))
             if as_json:
-                click.echo(json.dumps({"html": str(html)}))
+                terminal.print_json("view", {"html": str(html)})
             return 0
         run = Shown(file, session, growing)
         stack.callback(run.close)

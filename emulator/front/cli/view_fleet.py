@@ -1,6 +1,5 @@
 """What `ringhil view` shows of clusters and of loans."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -9,6 +8,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.campaign.verify.discover import is_cluster
+from ringhil.emulator.front.cli.terminal import print_json
 from ringhil.emulator.front.cli.view_served import ViewOptions, answer
 from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
 from ringhil.emulator.view.files import built
@@ -61,7 +61,7 @@ def _shown(
     if options.html is not None:
         write_page(options.html, in_one(page, about, name))
         if options.as_json:
-            click.echo(json.dumps({"html": str(options.html)}))
+            print_json("view", {"html": str(options.html)})
         return
     from ringhil.emulator.view.fleet_web import application
     from ringhil.emulator.web_server import WebServer

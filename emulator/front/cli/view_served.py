@@ -1,6 +1,5 @@
 """Where the page of `ringhil view` is, and until when."""
 
-import json
 import signal
 import webbrowser
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from ringhil.emulator.errors import RinghilError
+from ringhil.emulator.front.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from ringhil.emulator.web_server import WebServer
@@ -49,7 +49,10 @@ def answer(web: "WebServer", application: Any, options: ViewOptions, shown: Enda
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
-    click.echo(json.dumps({"ready": True, "url": url}) if options.as_json else url)
+    if options.as_json:
+        print_json("view", {"ready": True, "url": url})
+    else:
+        click.echo(url)
     if not (options.no_open or options.as_json or webbrowser.open(url)):
         raise RinghilError("found no browser; open the address above in one, with --no-open")
     web.answer(gate)

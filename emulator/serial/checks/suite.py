@@ -3,20 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from typing import Any
 
+from ringhil.emulator.pages.verdicts import RuleState, Verdict, verdict_of
 from ringhil.emulator.serial.checks.bench import BrokenPromise, LineBench, NotJudged, SilentCard
 from ringhil.emulator.serial.checks.promise import Promise, all_promises
 from ringhil.emulator.serial.client import TRIES, CardError, Info
-
-
-class Kept(StrEnum):
-    """Says what becomes of a promise."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
@@ -24,8 +16,8 @@ class PromiseFinding:
     """Of one rule. `text`: of a broken one what was sent, promised and came; of one that isn't judged, why."""
 
     rule: str
-    promise: str
-    kept: Kept
+    demands: str
+    state: RuleState
     text: str = ""
 
 
@@ -37,22 +29,20 @@ class CardReport:
     findings: tuple[PromiseFinding, ...]
     ended: str | None = None
 
-    def number(self, kept: Kept) -> int:
-        """Returns how many rules this was found of."""
-        return sum(finding.kept is kept for finding in self.findings)
+    def number(self, state: RuleState) -> int:
+        """Returns how many rules are in this state."""
+        return sum(finding.state is state for finding in self.findings)
 
     @property
-    def verdict(self) -> Kept:
+    def verdict(self) -> Verdict:
         """Returns the verdict on all rules: `not judged` when none could be judged."""
-        if self.number(Kept.FAIL):
-            return Kept.FAIL
-        return Kept.PASS if self.number(Kept.PASS) else Kept.NOT_JUDGED
+        return verdict_of({finding.state for finding in self.findings})
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as a document for JSON."""
-        sums = {str(kept).replace(" ", "_"): self.number(kept) for kept in Kept}
+        sums = {str(state).replace(" ", "_"): self.number(state) for state in RuleState}
         rules = [asdict(finding) for finding in self.findings]
-        about = {"card": asdict(self.card), "verdict": str(self.verdict), "ended": self.ended}
+        about = {"card": asdict(self.card), "verdict": self.verdict, "ended": self.ended}
         return {**about, **sums, "rules": rules}
 
 
@@ -71,9 +61,9 @@ def run(bench: LineBench, names: Sequence[str] = ()) -> Iterator[PromiseFinding]
     silent = ""
     for tried_one in (promises[name] for name in promises if name in tried):
         finding = _finding(bench, tried_one, silent, found)
-        if not silent and finding.kept is Kept.FAIL and (why := _silence(bench)):
+        if not silent and finding.state is RuleState.BROKEN and (why := _silence(bench)):
             silent = f"the card went silent in rule {tried_one.name}, {why}"
-            finding = replace(finding, kept=Kept.NOT_JUDGED, text=f"the card went silent: {finding.text}")
+            finding = replace(finding, state=RuleState.NOT_JUDGED, text=f"the card went silent: {finding.text}")
         found[tried_one.name] = finding
         if tried_one.name in wanted:
             yield finding
@@ -92,20 +82,20 @@ def _silence(bench: LineBench) -> str | None:
 
 
 def _finding(bench: LineBench, tried: Promise, silent: str, before: Mapping[str, PromiseFinding]) -> PromiseFinding:
-    def found(kept: Kept, text: str = "") -> PromiseFinding:
-        return PromiseFinding(tried.name, tried.says, kept, text)
+    def found(state: RuleState, text: str = "") -> PromiseFinding:
+        return PromiseFinding(tried.name, tried.says, state, text)
 
     if silent:
-        return found(Kept.NOT_JUDGED, silent)
-    if tried.needs and before[tried.needs].kept is not Kept.PASS:
-        return found(Kept.NOT_JUDGED, f"{tried.needs}, which it needs: {before[tried.needs].kept}")
+        return found(RuleState.NOT_JUDGED, silent)
+    if tried.needs and before[tried.needs].state is not RuleState.KEPT:
+        return found(RuleState.NOT_JUDGED, f"{tried.needs}, which it needs: {before[tried.needs].state}")
     try:
         bench.begin()
         tried.trial(bench)
     except NotJudged as reason:
-        return found(Kept.NOT_JUDGED, str(reason))
+        return found(RuleState.NOT_JUDGED, str(reason))
     except BrokenPromise as error:
-        return found(Kept.FAIL, str(error))
+        return found(RuleState.BROKEN, str(error))
     except CardError as error:
-        return found(Kept.FAIL, str(bench.broken("an answer that is one", str(error))))
-    return found(Kept.PASS)
+        return found(RuleState.BROKEN, str(bench.broken("an answer that is one", str(error))))
+    return found(RuleState.KEPT)

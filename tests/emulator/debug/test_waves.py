@@ -58,7 +58,8 @@ def held(changes: list[tuple[int, int]], cycle: int) -> int:
 def test_without_a_moment_it_is_all_of_the_run(path: Path, tmp_path: Path, whole: Changes) -> None:
     done = ringhil("export", path, "--format", "fst", "-o", tmp_path / "w.fst", "--json")
     assert json.loads(done.stdout) == {
-        "format": "fst", "file": str(tmp_path / "w.fst"), "first": 0, "last": 9000, "complete": True,
+        "schema": "export/1", "format": "fst", "file": str(tmp_path / "w.fst"),
+        "first": 0, "last": 9000, "complete": True,
     }  # fmt: skip
     assert changes_in(tmp_path / "w.fst") == whole
 

@@ -11,6 +11,7 @@ from tests.emulator.view.held import held
 from ringhil.emulator.lending.database import open_database
 from ringhil.emulator.lending.journal import LoanJournal
 from ringhil.emulator.lending.usage import LoanUsage, MeterReading, UsageLog
+from ringhil.emulator.pages.units import joules
 from ringhil.emulator.view.fleet import LOANS
 
 from .histories import made_history
@@ -47,8 +48,7 @@ def test_table_json_csv_and_page_say_the_same(url: str, tmp_path: Path) -> None:
     assert len(lines) == len(told["loans"]) == 31
     for line, each in zip(lines, told["loans"], strict=True):
         assert line == {key: "" if each[key] is None else str(each[key]) for key in line}
-        energy = "-" if each["energy_j"] is None else f"{each['energy_j']:,.1f} J"
-        energy = energy if (each["energy_j"] or 0) < 10_000 else f"{each['energy_j'] / 1000:,.1f} kJ"
+        energy = joules(each["energy_j"])
         printed = [line for line in said.stdout.splitlines() if line.split()[:2] == [each["loan"], each["node"]]]
         assert [energy in line for line in printed] == ([True] if told["loans"].index(each) >= 11 else [])
     for each in told["gpus"]:
@@ -98,5 +98,12 @@ def test_a_database_with_no_loans_yet_is_no_mistake(tmp_path: Path) -> None:
     open_database(url).close()
     page = tmp_path / "usage.html"
     done = ringhil("lend", "usage", "--database", url, "--html", page, "--json")
-    assert json.loads(done.stdout) == {"database": url, "begin_s": 0.0, "end_s": 0.0, "gpus": [], "loans": []}
+    assert json.loads(done.stdout) == {
+        "schema": "lend-usage/1",
+        "database": url,
+        "begin_s": 0.0,
+        "end_s": 0.0,
+        "gpus": [],
+        "loans": [],
+    }
     assert held(page.read_text(), LOANS)["what"] == f"{url}: 0 loans; samples of 0.0 s"

@@ -9,7 +9,8 @@ import pytest
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.events.server import FirmwareLost
 from ringhil.emulator.front.cli import firmware as command
-from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked
+from ringhil.emulator.loop.checking import FirmwareFinding, checked
+from ringhil.emulator.pages.verdicts import RuleState
 from ringhil.emulator.scenario import loads
 from ringhil.emulator.server.foreign import FirmwareError, FirmwareMissing
 from ringhil.protocol.line.firmware_loop import LoopType
@@ -86,7 +87,7 @@ def test_a_promise_is_not_kept_by_a_board_that_goes() -> None:
     for kind in (Kind.SILENT, Kind.WRONG):
         with boarded(GPU, [trouble(kind, 20)], random.Random(1)) as (firmware, _):
             (found,) = checked(firmware.chosen[GPU], ["election.waits"], cells_library())
-        assert found.judged is FirmwareVerdict.BROKEN
+        assert found.state is RuleState.BROKEN
         assert "it is gone: on_" in found.failures[0]
 
 
@@ -99,7 +100,7 @@ def test_no_promise_is_judged_by_a_board_that_is_not_there_any_more(second: str)
         pytest.raises(FirmwareMissing, match="power-up: no answer, asked 4 times"),
     ):
         found.extend(checked(firmware.chosen[GPU], ["election.waits", second, "wait.rank"], cells_library()))
-    assert [each.judged for each in found] == [FirmwareVerdict.BROKEN]
+    assert [each.state for each in found] == [RuleState.BROKEN]
     assert len(line.asked) == 22
 
 
@@ -118,6 +119,6 @@ def test_the_check_ends_with_one_line(first: int | None, code: int, capsys: pyte
         assert command.check.main(["board", *rules, "--json"], standalone_mode=False) == code
     out, said = capsys.readouterr()
     document = json.loads(out)
-    assert [rule["judged"] for rule in document["rules"]] == [("kept" if code == 2 else "broken"), "not judged"]
+    assert [rule["state"] for rule in document["rules"]] == [("kept" if code == 2 else "broken"), "not judged"]
     assert [document["ended"]] == document["rules"][1]["failures"]
     assert said == f"ringhil: {document['ended']}; the check ends here\n"

@@ -15,9 +15,10 @@ from tests.firmware.c.requests import any_frame, small_frame
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.loop.alone.cases import LONE_PROMISES
 from ringhil.emulator.loop.alone.servers import FirmwareRole
-from ringhil.emulator.loop.checking import FirmwareVerdict, checked
+from ringhil.emulator.loop.checking import checked
 from ringhil.emulator.loop.loading import firmware_named
 from ringhil.emulator.loop.promises import PROMISES
+from ringhil.emulator.pages.verdicts import RuleState
 from ringhil.emulator.server.firmware_choice import Chosen
 from ringhil.emulator.server.foreign import Maker
 from ringhil.firmware.actions import Action
@@ -247,7 +248,7 @@ NAMED = {  # the first promise that it breaks
 
 def broken(made: type[Wrong], *names: str) -> list[str]:
     found = checked(Chosen("mine", made, ""), names, cells_library())
-    return [each.rule for each in found if each.judged is FirmwareVerdict.BROKEN]
+    return [each.rule for each in found if each.state is RuleState.BROKEN]
 
 
 @pytest.mark.rest
@@ -255,7 +256,7 @@ def test_ours_keeps_every_promise() -> None:
     ours = firmware_named("ringhil.firmware.boot:our_program")
     found = list(checked(ours, [*PROMISES], cells_library()))
     assert [each.rule for each in found] == [*PROMISES]
-    assert [(each.rule, each.failures) for each in found if each.judged is not FirmwareVerdict.KEPT] == []
+    assert [(each.rule, each.failures) for each in found if each.state is not RuleState.KEPT] == []
 
 
 @pytest.mark.rest
@@ -319,16 +320,16 @@ class BelievesTheDamaged(Wrong):
         return super().on_frame(codec.encode(message), port, bad=False, now=now)
 
 
-def judged(made: Maker, names: Sequence[str], roles: Set[FirmwareRole]) -> dict[str, FirmwareVerdict]:
+def judged(made: Maker, names: Sequence[str], roles: Set[FirmwareRole]) -> dict[str, RuleState]:
     found = checked(Chosen("mine", made, ""), names, cells_library(), roles)
-    return {each.rule: each.judged for each in found}
+    return {each.rule: each.state for each in found}
 
 
 QUICK = (*LONE_PROMISES, "election.waits", "election.cut", "census.liar", "boundary.takes_over", "boundary.refuses")
 
 
 def test_firmware_that_does_nothing_keeps_nothing() -> None:
-    assert FirmwareVerdict.KEPT not in judged(Silent, QUICK, {*FirmwareRole}).values()
+    assert RuleState.KEPT not in judged(Silent, QUICK, {*FirmwareRole}).values()
 
 
 @pytest.mark.rest
@@ -337,9 +338,9 @@ def test_firmware_of_one_role_is_judged_in_that_role_only() -> None:
     for role in FirmwareRole:
         roles = {role, FirmwareRole.MEMBER} if role is FirmwareRole.ENTRY else {role}
         found = judged(one_role(role), QUICK, roles)
-        assert [rule for rule, verdict in found.items() if verdict is FirmwareVerdict.BROKEN] == []
-        assert FirmwareVerdict.NOT_JUDGED in found.values()
-        kept |= {rule for rule, verdict in found.items() if verdict is FirmwareVerdict.KEPT}
+        assert [rule for rule, verdict in found.items() if verdict is RuleState.BROKEN] == []
+        assert RuleState.NOT_JUDGED in found.values()
+        kept |= {rule for rule, verdict in found.items() if verdict is RuleState.KEPT}
     assert {*QUICK} - kept == {  # firmware of several roles is asked for
         *("lease.own_epochs", "registers.entry", "reluctance.asks", "reluctance.said"),
     }
@@ -347,7 +348,7 @@ def test_firmware_of_one_role_is_judged_in_that_role_only() -> None:
 
 def test_what_is_damaged_is_refused_for_that_alone() -> None:
     found = judged(BelievesTheDamaged, ["keepalives.intact"], {FirmwareRole.MEMBER})
-    assert found == {"keepalives.intact": FirmwareVerdict.BROKEN}
+    assert found == {"keepalives.intact": RuleState.BROKEN}
 
 
 class AnyFirmware:
@@ -384,7 +385,7 @@ def test_whatever_firmware_does_alone_is_judged(seed: int, monkeypatch: pytest.M
     monkeypatch.setattr(AnyFirmware, "seed", seed)
     found = list(checked(Chosen("any", AnyFirmware, ""), [*LONE_PROMISES], cells_library()))
     assert [each.rule for each in found] == [*LONE_PROMISES]
-    broken = [each for each in found if each.judged is FirmwareVerdict.BROKEN]
+    broken = [each for each in found if each.state is RuleState.BROKEN]
     assert len(broken) > len(found) // 2
     assert {len(each.failures) for each in broken} == {1}
 
@@ -422,7 +423,7 @@ def test_the_command_says_what_is_broken_and_why(tmp_path: Path) -> None:
     assert errors == re.findall(r"^FAIL ([\w.]+)", idle.stdout, re.MULTILINE)
     crashed = ringhil("firmware", "check", "mine:Crash", "census.cut", "--json", cwd=tmp_path)
     document = json.loads(crashed.stdout)
-    assert (crashed.returncode, document["verdict"]) == (1, "broken")
+    assert (crashed.returncode, document["verdict"]) == (1, "fail")
     (rule,) = document["rules"]
     assert "start in cycle 0: RuntimeError: no" in rule["failures"][0]
     kept = ringhil("firmware", "check", "ringhil.firmware.boot:our_program", "census.cut", cwd=tmp_path)

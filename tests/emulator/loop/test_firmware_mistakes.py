@@ -8,8 +8,9 @@ from tests.sampled import sampled
 
 from ringhil.emulator.engine.library import cells_library
 from ringhil.emulator.loop.alone.cases import LONE_PROMISES
-from ringhil.emulator.loop.checking import FirmwareFinding, FirmwareVerdict, checked
+from ringhil.emulator.loop.checking import FirmwareFinding, checked
 from ringhil.emulator.loop.loading import firmware_named
+from ringhil.emulator.pages.verdicts import RuleState
 
 from .firmware_mistakes import MISTAKES, Compiled
 
@@ -25,7 +26,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
 def found(library: Path, rules: Sequence[str] = ALONE) -> list[FirmwareFinding]:
     """What is broken."""
     findings = checked(firmware_named(str(library)), rules, cells_library())
-    return [each for each in findings if each.judged is FirmwareVerdict.BROKEN]
+    return [each for each in findings if each.state is RuleState.BROKEN]
 
 
 @pytest.mark.rest

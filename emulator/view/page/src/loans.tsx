@@ -5,7 +5,7 @@ import { Fields, Happened, Header, type Key, Keys, Plot, Table, Tabs, TimeBar } 
 import * as l from "./loans-state";
 import type { LentGpu, LentLoan } from "./messages";
 import { plot } from "./plots";
-import { precise } from "./ticks";
+import { alone, precise } from "./ticks";
 
 const OWN: readonly Key[] = [
   [["]"], "the next GPU", () => l.otherGpu(1)],
@@ -13,14 +13,9 @@ const OWN: readonly Key[] = [
   [["g"], "lanes of GPUs, or of guests", () => (l.byGuest.value = !l.byGuest.value)],
 ];
 
-/** Seconds as people read them; null: nobody measured it. */
-function seconds(value: number | null): string {
-  if (value === null) return "-";
-  return value >= 1 || !value ? `${f.fixed(value)} s` : `${f.fixed(1000 * value)} ms`;
-}
-
-const joules = (value: number | null) => value === null ? "-" : value < 10_000 ? `${f.fixed(value)} J` : `${f.fixed(value / 1000)} kJ`;
-const mebibytes = (value: number | null) => (value === null ? "-" : `${f.fixed(value / 2 ** 20, 0)} MiB`);
+const seconds = (value: number | null) => alone("seconds", value);
+const joules = (value: number | null) => alone("joules", value);
+const memory = (value: number | null) => alone("bytes", value);
 const unit = (at: number) => precise("seconds", at, f.end.value);
 const count = (value: number) => f.fixed(value, 0);
 
@@ -91,7 +86,7 @@ function Lanes() {
 }
 
 const USED = ["energy", "busy", "most memory", "launches"];
-const cells = (of: LentGpu | LentLoan) => [joules(of.energy_j), seconds(of.busy_s), mebibytes(of.memory), count(of.launches)];
+const cells = (of: LentGpu | LentLoan) => [joules(of.energy_j), seconds(of.busy_s), memory(of.memory), count(of.launches)];
 
 function Figures() {
   const { gpus, loans } = l.about.value!;
@@ -103,7 +98,7 @@ function Figures() {
       <h3>Loans</h3>
       <Table name="Loans" heads={["loan", "guest", "kind", "size", "GPU", "began", "ended", ...USED]} left={3}
         rows={loans.toReversed().map((each) => [
-          each.loan, each.node, each.kind, count(each.size), each.gpu, seconds(each.began_s), seconds(each.ended_s), ...cells(each),
+          each.loan, each.node, each.kind, memory(each.size), each.gpu, seconds(each.began_s), seconds(each.ended_s), ...cells(each),
         ])} />
     </div>
   );
@@ -143,7 +138,7 @@ function Loan() {
       <Fields of={[
         ["guest", loan.node],
         ["kind", loan.kind],
-        ["size", count(loan.size)],
+        ["size", memory(loan.size)],
         ["GPU", <button class="link" onClick={() => l.chooseGpu(loan.gpu)}>{loan.gpu}</button>],
         ["could have had", loan.among.join(", ") || "-"],
         ["began", moment(loan.began_s)],

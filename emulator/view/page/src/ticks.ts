@@ -22,6 +22,7 @@ const UNITS: Record<Quantity, readonly Unit[]> = {
   count: [[0, 1, ""]],
 };
 const WHOLE: readonly Quantity[] = ["cycles", "count"];
+const DIGITS = 4; // of a value that stands alone
 const FINEST = 1e-12; // of the largest value: two ticks must be two numbers
 
 function unit(quantity: Quantity, from: number, to: number): Unit {
@@ -93,6 +94,17 @@ function digits(quantity: Quantity, width: number): number {
   if (WHOLE.includes(quantity)) return 0;
   return width > 0 ? Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(width)))) : 3;
 }
+
+/** A value in the unit that fits it, with four digits where it isn't whole, as pages/units.py has it; null: nobody knows. */
+export function alone(quantity: Quantity, value: number | null): string {
+  if (value === null) return "-";
+  const [, size, name] = value ? unit(quantity, rounded(value), 0) : UNITS[quantity].find(([, each]) => each === 1)!;
+  const shown = rounded(value / size);
+  const whole = Math.trunc(Math.abs(shown)).toString().length;
+  return worded(shown, name, Number.isInteger(shown) ? 0 : Math.max(0, DIGITS - whole));
+}
+
+const rounded = (value: number) => Number(value.toPrecision(DIGITS));
 
 /** A value in the unit that fits the largest of its kind, with up to two digits. */
 export function precise(quantity: Quantity, value: number, most: number): string {

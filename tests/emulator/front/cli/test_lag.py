@@ -15,13 +15,13 @@ def test_it_says_so_at_a_second_and_each_time_that_it_has_doubled(
     as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A few lines, however late it is; for people beside what they read, and for programs in it."""
-    lag = Lag(1_000_000, as_json=as_json)
+    lag = Lag(1_000_000, "serve" if as_json else "")
     for behind in SECONDS:
         lag.tell(behind)
     said = capsys.readouterr()
     if as_json:
         assert [json.loads(line) for line in said.out.splitlines()] == [
-            {"behind": behind, "clock": 1_000_000} for behind in TOLD
+            {"schema": "serve/1", "behind": behind, "clock": 1_000_000} for behind in TOLD
         ]
     else:
         assert said.err.splitlines() == [f"ringhil: {each:.1f} s behind its clock of 1,000,000 Hz" for each in TOLD]
@@ -29,5 +29,5 @@ def test_it_says_so_at_a_second_and_each_time_that_it_has_doubled(
 
 
 def test_without_a_clock_nothing_is_late(capsys: pytest.CaptureFixture[str]) -> None:
-    Lag(None, as_json=False).tell(1e9)
+    Lag(None).tell(1e9)
     assert capsys.readouterr() == ("", "")

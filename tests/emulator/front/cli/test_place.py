@@ -251,7 +251,13 @@ def test_what_sacct_prints_becomes_a_cluster_file(folder: Path) -> None:
     (folder / "dump").write_text(SACCT)
     done = ringhil("place", "--import", "sacct", "dump", "-o", "made.yaml", "--json", cwd=folder)
     assert done.returncode == 0
-    assert json.loads(done.stdout) == {"servers": 1, "gpus": 2, "tasks": 1, "left_out": {"steps": 1}}
+    assert json.loads(done.stdout) == {
+        "schema": "place-import/1",
+        "servers": 1,
+        "gpus": 2,
+        "tasks": 1,
+        "left_out": {"steps": 1},
+    }
     assert done.stderr == "dump: left out 1 of 2 entries (steps: 1)\n"
     assert "# sacct knows no servers" in (folder / "made.yaml").read_text()
     task = document("made.yaml", cwd=folder)["policies"]["pack-first"]["tasks"]["7"]

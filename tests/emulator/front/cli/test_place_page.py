@@ -91,7 +91,7 @@ def test_long_runs_are_thinned_and_the_page_says_so() -> None:
     """To means over equal times: the area under the curve is the same. The map shows the servers that fit on it."""
     tasks = [ClusterTask(f"t{n}", ONE, float(n), 0.5) for n in range(BINS + 100)]
     told, played = shown(cluster([server("a", [1])] * 401 + [server("b", [1] * 64)] * 310, tasks), "pack-first")
-    assert "Curves with more than 1,000 points show means over 1.1 s each." in told.said
+    assert "Curves with more than 1,000 points show means over 1.099 s each." in told.said
     assert "The map shows the first 707 of 711 servers." in told.said
     assert (len(told.servers), told.all_servers) == (707, 711)
     (curve,), (run,) = told.charts[0].curves, played.values()

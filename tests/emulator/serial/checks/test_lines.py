@@ -10,9 +10,10 @@ from serial import SerialBase
 from tests.command import ringhil
 from tests.emulator.serial.served import ONE
 
+from ringhil.emulator.pages.verdicts import RuleState
 from ringhil.emulator.serial.checks.bench import LineBench, SilentCard
 from ringhil.emulator.serial.checks.promise import all_promises
-from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
+from ringhil.emulator.serial.checks.suite import PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
 from ringhil.protocol.line.codec import encode
 from ringhil.protocol.line.framing import wrap
@@ -28,7 +29,7 @@ def test_a_slow_line_is_no_broken_rule(tmp_path: Path) -> None:
     (tmp_path / "server.yaml").write_text(ONE)
     with closing(opened_port(f"emulated://{tmp_path}/server.yaml?baud={BAUD}")) as line:
         found = list(run(LineBench(line, timeout=0.2, baud=BAUD), ["framing.longest", "framing.too_long"]))
-    assert [finding.kept for finding in found] == [Kept.PASS, Kept.PASS], found
+    assert [finding.state for finding in found] == [RuleState.KEPT, RuleState.KEPT], found
 
 
 @pytest.mark.slow(part="benches")
@@ -38,7 +39,12 @@ def test_a_line_that_is_full_of_events_answers_requests(tmp_path: Path) -> None:
     with closing(opened_port(f"emulated://{tmp_path}/server.yaml?baud={BAUD}")) as line:
         bench = LineBench(line, timeout=1.0, baud=BAUD)
         found = list(run(bench, ["events.kinds", "events.ended", "events.forgotten", "frames.census"]))
-    assert [finding.kept for finding in found] == [Kept.PASS, Kept.PASS, Kept.PASS, Kept.NOT_JUDGED], found
+    assert [finding.state for finding in found] == [
+        RuleState.KEPT,
+        RuleState.KEPT,
+        RuleState.KEPT,
+        RuleState.NOT_JUDGED,
+    ], found
     assert "the line is too slow" in found[-1].text
 
 
@@ -50,9 +56,9 @@ def test_a_card_whose_line_is_too_slow_for_its_events_breaks_no_rule(baud: int, 
     with closing(opened_port(f"emulated://{tmp_path}/server.yaml?baud={baud}")) as line:
         bench = LineBench(line, timeout=1.0, baud=baud)
         found = {each.rule: each for each in run(bench, ["events.counts", "events.unknown", "line.events"])}
-    assert found["events.counts"].kept is Kept.NOT_JUDGED
+    assert found["events.counts"].state is RuleState.NOT_JUDGED
     assert "the line is too slow" in found["events.counts"].text
-    assert Kept.FAIL not in {each.kept for each in found.values()}, found
+    assert RuleState.BROKEN not in {each.state for each in found.values()}, found
 
 
 class Babbling(SerialBase):  # type: ignore[misc]
@@ -94,7 +100,7 @@ def test_a_check_leaves_nothing_behind_on_the_line(tmp_path: Path) -> None:
     (tmp_path / "server.yaml").write_text(ONE)
     with closing(opened_port(f"emulated://{tmp_path}/server.yaml")) as line:
         (found,) = run(LineBench(line, timeout=0.02), ["events.unknown"])
-        assert found.kept is Kept.PASS
+        assert found.state is RuleState.KEPT
         line.timeout = 0.1
         assert line.read(1000) == b""
 
@@ -112,8 +118,8 @@ def test_a_line_that_is_cut_ends_the_check(cycle: int, tmp_path: Path) -> None:
     assert [finding.rule for finding in found] == [*all_promises()]
     ending = next(n for n, finding in enumerate(found) if "went silent" in finding.text)
     assert str(ended.value).startswith(f"the card went silent in rule {found[ending].rule}, ")
-    assert {finding.kept for finding in found[ending:]} == {Kept.NOT_JUDGED}
-    assert Kept.FAIL not in {finding.kept for finding in found}
+    assert {finding.state for finding in found[ending:]} == {RuleState.NOT_JUDGED}
+    assert RuleState.BROKEN not in {finding.state for finding in found}
 
 
 def test_the_command_says_that_the_card_went_silent(tmp_path: Path) -> None:
@@ -123,5 +129,5 @@ def test_the_command_says_that_the_card_went_silent(tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (2, f"ringhil: {url}: {document['ended']}\n")
     assert document["ended"].startswith("the card went silent in rule ")
-    assert (document["fail"], document["verdict"]) == (0, "pass")
-    assert document["not_judged"] + document["pass"] == len(all_promises())
+    assert (document["broken"], document["verdict"]) == (0, "pass")
+    assert document["not_judged"] + document["kept"] == len(all_promises())

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from tests.sampled import sampled
 
+from ringhil.emulator.pages.verdicts import RuleState
 from ringhil.emulator.serial.checks.bench import LineBench
 from ringhil.emulator.serial.checks.promise import all_promises
-from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
+from ringhil.emulator.serial.checks.suite import PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
 from ringhil.protocol.line import messages as m
 from ringhil.protocol.line.management import Capability, Refusal, Type
@@ -58,7 +59,7 @@ def test_every_mistake_is_found_by_the_rule_that_is_about_it(name: str, shared: 
     else:
         found = checked(mistake.card(shared), mistake.rule)
     finding = found[mistake.rule]
-    assert finding.kept is Kept.FAIL, finding
+    assert finding.state is RuleState.BROKEN, finding
     assert finding.text.startswith("sent ")
     assert "; promised: " in finding.text
     assert "; came: " in finding.text
@@ -68,8 +69,8 @@ def test_every_mistake_is_found_by_the_rule_that_is_about_it(name: str, shared: 
 def test_a_card_without_a_mistake_keeps_all_promises(tmp_path: Path) -> None:
     with emulated(tmp_path) as line:
         found = checked(Unread(line))
-    assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
-    unjudged = {finding.rule: finding.text for finding in found.values() if finding.kept is Kept.NOT_JUDGED}
+    assert [finding for finding in found.values() if finding.state is RuleState.BROKEN] == []
+    unjudged = {finding.rule: finding.text for finding in found.values() if finding.state is RuleState.NOT_JUDGED}
     assert unjudged == {"refusals.cannot": "the card has all capabilities"}
 
 
@@ -102,15 +103,15 @@ class Boasting(Real):
 def test_a_card_that_refuses_faults_is_not_judged_by_them(card: type[Honest], tmp_path: Path) -> None:
     with emulated(tmp_path) as line:
         found = checked(card(line))
-    assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
-    assert {found[rule].kept for rule in FAULTY} == {Kept.NOT_JUDGED}
+    assert [finding for finding in found.values() if finding.state is RuleState.BROKEN] == []
+    assert {found[rule].state for rule in FAULTY} == {RuleState.NOT_JUDGED}
 
 
 def test_events_may_come_at_any_moment(tmp_path: Path) -> None:
     """A card that counts between any two messages keeps its promises all the same."""
     with emulated(tmp_path) as line:
         found = checked(Talkative(line))
-    assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
+    assert [finding for finding in found.values() if finding.state is RuleState.BROKEN] == []
 
 
 def test_every_rule_finds_a_mistake() -> None:

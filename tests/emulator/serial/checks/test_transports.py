@@ -15,9 +15,10 @@ from tests.emulator.serial.served import ONE, Served
 from tests.protocol.c import library as c
 from tests.protocol.c.card_client import CClient
 
+from ringhil.emulator.pages.verdicts import RuleState
 from ringhil.emulator.serial.checks.bench import CheckedClient, LineBench, python_client
 from ringhil.emulator.serial.checks.promise import all_promises
-from ringhil.emulator.serial.checks.suite import Kept, PromiseFinding, run
+from ringhil.emulator.serial.checks.suite import PromiseFinding, run
 from ringhil.emulator.serial.client import opened_port
 
 TIMEOUT = 20.0  # seconds: of a busy machine
@@ -51,8 +52,8 @@ def checked(line: Any, client: Callable[..., CheckedClient], timeout: float, *na
 
 
 def unjudged(found: dict[str, PromiseFinding]) -> set[str]:
-    assert [finding for finding in found.values() if finding.kept is Kept.FAIL] == []
-    return {rule for rule, finding in found.items() if finding.kept is Kept.NOT_JUDGED}
+    assert [finding for finding in found.values() if finding.state is RuleState.BROKEN] == []
+    return {rule for rule, finding in found.items() if finding.state is RuleState.NOT_JUDGED}
 
 
 @pytest.mark.rest

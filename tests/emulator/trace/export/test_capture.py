@@ -380,7 +380,11 @@ def test_on_the_command_line(path: Path, tmp_path: Path) -> None:
     assert ringhil("export", "--format", "dissector", "-o", tmp_path / "x.lua").returncode == 0
     assert (tmp_path / "x.lua").read_text() == DISSECTOR.read_text()
     json_too = ringhil("export", "--format", "dissector", "-o", tmp_path / "x.lua", "--json")
-    assert json.loads(json_too.stdout) == {"format": "dissector", "file": str(tmp_path / "x.lua")}
+    assert json.loads(json_too.stdout) == {
+        "schema": "export/1",
+        "format": "dissector",
+        "file": str(tmp_path / "x.lua"),
+    }
     streamed = ringhil("export", path, "--format", "jsonl", "-o", "-")
     assert streamed.stdout.count("\n") == found["number"] + 1
 

@@ -97,7 +97,7 @@ def test_figures_are_those_of_the_command(opened: Opened, shown: Shown) -> None:
     found = ringhil("lend", "usage", "--database", shown.database).stdout
     loans = {row[0]: row for row in table("Loans")}
     assert [*loans] == [seen(each["loan"]) for each in reversed(shown.told["loans"])]
-    assert loans[SEEN][1:5] == ["i-0000002e", SEEN, "3", "b.0"]
+    assert loans[SEEN][1:5] == ["i-0000002e", SEEN, "3 B", "b.0"]
     assert loans[SEEN][6:] == ["-", "-", "-", "5 MiB", "7"]
     for row in [*table("GPUs"), *(loans[f"{n}"] for n in range(20, 30))]:
         assert " ".join(row).split() in [line.split() for line in found.splitlines()]
