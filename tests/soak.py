@@ -101,6 +101,7 @@ PARTS = (
     Part("judges", "220 mutants of firmware and CPU", 10, 11, _JUDGES),
     Part("packages", "installed in clean environments of all Pythons that are here; the image; licences", 12),
     Part("coverage", "what cocotb reaches of rtl/", 10, command=("-m", "benchmarks.coverage")),
+    Part("fuzz", "a guided fuzzer against each decoder, 2,000 or 20,000 executions; needs ringhil[fuzz]", 3),
     Part(
         "benches", "what rtl check reaches; cocotb, explore, verify, clusters find the same; noisy lines; fuzzing", 8, 8
     ),

@@ -117,7 +117,10 @@ class NvmlAnswer:
         magic, status, number, _ = _ANSWER.unpack_from(packet)
         if magic != _MAGIC:
             raise MessageFault
-        return cls(Status(status), number, packet[_ANSWER.size :])
+        try:
+            return cls(Status(status), number, packet[_ANSWER.size :])
+        except ValueError:
+            raise MessageFault from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from tests.command import ringhil
 
 ROOT = Path(__file__).resolve().parents[4]
-FOR_OURSELVES = {"all", "docs", "page", "test"}  # extras of who changes ringhil
+FOR_OURSELVES = {"all", "docs", "fuzz", "page", "test"}  # extras of who changes ringhil
 
 
 def told(code: int, **environment: str) -> dict[str, dict[str, Any]]:
