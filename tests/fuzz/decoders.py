@@ -74,10 +74,10 @@ DECODERS = {
     "framing": Decoder(lambda data, _: Unwrapper().feed(data), ()),
     "scenario": Decoder(_from_file(_scenario), (ScenarioError,), 2_000),
     "cluster": Decoder(_from_file(load_cluster), (ScenarioError,), 2_000),
-    "session": Decoder(_from_file(load_session), (SessionError,)),
+    "session": Decoder(_from_file(load_session), (SessionError,), 2_000),
     "stimulus": Decoder(lambda data, _: Stimulus.from_json(data.decode(errors="replace")), (StimulusError,)),
     "debugger": Decoder(lambda data, _: _debugger(data), (WireError, ValueError)),
-    "serial-server": Decoder(lambda data, _: _serial_server(data), ()),
+    "serial-server": Decoder(lambda data, _: _serial_server(data), (), 2_000),
     "monitoring": Decoder(lambda data, _: Question.unpacked(data), (MessageFault,)),
     "monitoring-answer": Decoder(lambda data, _: NvmlAnswer.unpacked(data), (MessageFault,)),
 }
