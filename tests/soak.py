@@ -99,7 +99,7 @@ PARTS = (
     Part("bugs", "seeded bugs: found by explore, named by rtl check; the rules on Icarus", 8, 6),
     Part("mutants", "400 mutants of the node", 6, 21),
     Part("judges", "220 mutants of firmware and CPU", 10, 11, _JUDGES),
-    Part("packages", "installed in clean environments of all Pythons that are here; the image; licences", 12),
+    Part("packages", "installed in clean environments of all Pythons; pipelines of examples/ci; image; licences", 9, 2),
     Part("coverage", "what cocotb reaches of rtl/", 10, command=("-m", "benchmarks.coverage")),
     Part("fuzz", "a guided fuzzer against each decoder, 2,000 or 20,000 executions; needs ringhil[fuzz]", 3),
     Part(

@@ -82,7 +82,7 @@ def test_what_is_always_the_same_is_a_flat_line(tmp_path: Path) -> None:
     ("words", "says"),
     [
         (("--html", "x", "--csv", "x"), "--html x: that would take the place of what is read or kept"),
-        (("--html", "none/x"), "none/x: cannot be written"),
+        (("--html", "/dev/null/x"), "/dev/null: cannot be written"),
         (("--html", "x", "--csv", "."), "cannot be written"),
         (("--database", "sqlite:///none.db"), "sqlite:///none.db: there is no such file"),
     ],
