@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 _WIDEST = 1 << 16  # characters of a table
-_LEAST = 24  # characters of a column that may be folded
+_LEAST = 30  # characters of a column that may be folded
 
 
 def table(*columns: str, left: Collection[str] = (), folded: Collection[str] = ()) -> Table:

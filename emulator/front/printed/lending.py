@@ -2,6 +2,7 @@
 
 from ringhil.emulator.documents import Document
 from ringhil.emulator.front.printed.cards import Behind
+from ringhil.emulator.lending.choice import JudgedChoice
 from ringhil.emulator.lending.document import DataDocument, GpusDocument, LoanDocument, LoansDocument
 
 __all__ = ["LoanDocument"]
@@ -99,13 +100,6 @@ class UsedDocument(Document):
     loans: list[UsedLoan]
 
 
-class Quality(Document):
-    """How often a choice is the best GPU, and how much more it takes than that: shares."""
-
-    accuracy: float
-    regret: float
-
-
 class TrainDocument(Document):
     """A model that was learned from past loans. `seconds`: of the wall clock; `trained`, `judged`: loans."""
 
@@ -115,6 +109,6 @@ class TrainDocument(Document):
     trained: int
     judged: int
     seconds: float
-    quality: dict[str, Quality]
+    quality: dict[str, JudgedChoice]
     kinds: list[str]
     not_for: list[str]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.forked import published
 
 from ringhil.emulator.bench import bare, census, cocotb_peer
 from ringhil.emulator.engine.library import cells_library
@@ -16,6 +17,7 @@ def test_bench_prints_one_document_with_every_figure() -> None:
     command = [sys.executable, "-m", "ringhil.emulator", "bench", "--json", "--no-peers", "--gpus", "4"]
     done = subprocess.run([*command, "--seconds", "0.1"], capture_output=True, text=True, timeout=300, check=True)
     document = json.loads(done.stdout)
+    assert published("bench", document) == document
     (row,) = document["census"]
     assert row["gpus"] == 4
     assert row["messages_per_second"] > 0
@@ -29,7 +31,9 @@ def test_bench_prints_one_document_with_every_figure() -> None:
 def test_management_ports_are_measured_beside_an_echo() -> None:
     command = [sys.executable, "-m", "ringhil.emulator", "bench", "--json", "--only", "lines", "--seconds", "0.1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    lines = json.loads(done.stdout)["lines"]
+    document = json.loads(done.stdout)
+    assert published("bench", document) == document
+    lines = document["lines"]
     assert [row["name"] for row in lines["transports"]] == ["pty", "tcp", "rfc2217"]
     for row in lines["transports"]:
         assert 0 < row["p50"] <= row["p99"]

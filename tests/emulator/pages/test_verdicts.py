@@ -59,8 +59,9 @@ def test_commands_leave_units_to_one_module() -> None:
     assert those_with(UNIT, front.rglob("*.py"), front) == set()
 
 
-@given(st.floats(1e-9, 1e7))
-def test_a_time_is_shown_in_the_unit_that_fits_it(value: float) -> None:
+@given(st.floats(-9, 7))
+def test_a_time_is_shown_in_the_unit_that_fits_it(power: float) -> None:
+    value = 10**power
     sizes = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
     number, unit = units.seconds(value).split()
     shown = float(number.replace(",", ""))

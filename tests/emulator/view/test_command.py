@@ -78,7 +78,7 @@ def test_without_the_page_nothing_is_played(
 @pytest.mark.rest
 def test_a_page_that_stands_alone_is_one_file(recorded: Path, tmp_path: Path) -> None:
     done = ringhil("view", recorded, "--html", tmp_path / "p.html", "--json")
-    assert (done.returncode, json.loads(done.stdout)) == (0, {"html": str(tmp_path / "p.html")})
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"schema": "view/1", "html": str(tmp_path / "p.html")})
     text = (tmp_path / "p.html").read_text()
     assert '<script type="application/json" id="ringhil">{' in text
     assert "Content-Security-Policy" in text

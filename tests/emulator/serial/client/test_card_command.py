@@ -27,7 +27,7 @@ from tests.emulator.serial.served import ONE
         (["fault", "dead", "2"], "set at cycle "),
         (["fault", "link_bit_errors", "2", "--value", "9"], "set at cycle "),
         (["watch", "--events", "counts", "--number", "2"], "event=count count=4 size=4 members=(0, 1, 2, 3)"),
-        (["watch", "--number", "1", "--json"], '{"event": "count", "count": 4'),
+        (["watch", "--number", "1", "--json"], '"event": "count", "count": 4'),
         (["watch", "--events", "frames", "--number", "9"], "event=frame cycle="),
         (["watch", "--events", "roles", "--for", "0.001"], ""),
     ],
