@@ -15,6 +15,7 @@ from ringhil.protocol.fields import fixed_fields
 from ringhil.protocol.frames import BY_KIND, Frame, Record, Report, Statistics, Work
 
 _TRAILER = struct.Struct(">II")
+_LONGEST = wire.MAX_FRAME_FLITS * wire.FLIT_BYTES
 
 
 class FrameError(ValueError):
@@ -104,9 +105,9 @@ def _pack_sets(sets: Sequence[int]) -> bytes:
 
 def _pack_head(frame: Frame) -> bytes:
     cls = type(frame)
-    values = list(_VALUES[cls](frame))
+    values = _VALUES[cls](frame)
     if isinstance(frame, Statistics):
-        values.insert(_RECORDS_COUNT_AT, len(frame.records))
+        values = (*values[:_RECORDS_COUNT_AT], len(frame.records), *values[_RECORDS_COUNT_AT:])
     try:
         return frame.HEAD.pack(frame.KIND, *values)
     except struct.error:
@@ -123,6 +124,8 @@ def encode(frame: Frame) -> bytes:
     says: a work payload is `segment_bytes` padded to whole flits, a report has three words for each 64 GPUs.
     """
     head = _pack_head(frame)
+    if type(frame) not in _EXTENTS:
+        return seal(head)
     if isinstance(frame, Statistics):
         _check_extent(Statistics, len(frame.records), len(frame.records) * Record.HEAD.size)
         return seal(head + b"".join(_pack_record(i, r) for i, r in enumerate(frame.records)))
@@ -149,30 +152,32 @@ def decode(data: bytes, *, check: bool = True, link: bool = True) -> Frame:
     the TTL. `check=False` checks neither, for diagnosis of damaged frames.
     Raises FrameError on anything that is no frame: length, kind, version, counts or CRC.
     """
-    if len(data) % wire.FLIT_BYTES or len(data) > wire.MAX_FRAME_FLITS * wire.FLIT_BYTES:
-        raise FrameError(f"{len(data)} bytes: not whole flits, or longer than the longest frame")
+    length = len(data)
+    if length % wire.FLIT_BYTES or length > _LONGEST:
+        raise FrameError(f"{length} bytes: not whole flits, or longer than the longest frame")
     cls = BY_KIND.get(data[0]) if data else None
     if cls is None:
         found = f"0x{data[0]:02X}" if data else "nothing"
         raise FrameError(f"kind {found}: allowed are " + ", ".join(f"0x{k:02X}" for k in BY_KIND))
-    size = cls.HEAD.size
-    if len(data) < size + _TRAILER.size:
-        raise FrameError(f"{len(data)} bytes: too short for a {_title(cls)} frame")
+    head = cls.HEAD
+    end = length - _TRAILER.size
+    if end < head.size:
+        raise FrameError(f"{length} bytes: too short for a {_title(cls)} frame")
     if check:
-        e2e, link_crc = _TRAILER.unpack_from(data, len(data) - _TRAILER.size)
+        e2e, link_crc = _TRAILER.unpack_from(data, end)
         if link and link_crc != crc.link_crc(data):
             raise FrameError("link CRC is wrong")
         if e2e != crc.e2e_crc(data):
             raise FrameError("end-to-end CRC is wrong")
-    return _build(cls, list(cls.HEAD.unpack_from(data)[1:]), data[size : -_TRAILER.size])
-
-
-def _build(cls: type[Frame], values: list[int], variable: bytes) -> Frame:
     make: Callable[..., Frame] = cls
-    if cls not in _EXTENTS:
-        if variable:
-            raise FrameError(f"{_title(cls)}: {len(variable)} bytes too many")
-        return make(*values)
+    if cls in _EXTENTS:
+        return _build(cls, make, list(head.unpack_from(data)[1:]), data[head.size : end])
+    if end > head.size:
+        raise FrameError(f"{_title(cls)}: {end - head.size} bytes too many")
+    return make(*head.unpack_from(data)[1:])
+
+
+def _build(cls: type[Frame], make: Callable[..., Frame], values: list[int], variable: bytes) -> Frame:
     _check_extent(cls, values[_ANNOUNCED_AT[cls]], len(variable))
     if cls is Statistics:
         del values[_RECORDS_COUNT_AT]

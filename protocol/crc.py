@@ -11,6 +11,8 @@ ones.
 | e2e_crc  | all that no hop may change: mutable fields zeroed, no records     | never            |
 """
 
+from collections.abc import Callable
+
 import fastcrc
 
 from ringhil.protocol.wire import FLIT_BYTES, MUTABLE_FLAGS, OVERFLOW, Kind
@@ -25,9 +27,7 @@ _FLIT0_MASK = int.from_bytes(
 _FLIT2_MASK = int.from_bytes(b"\0\0\0\0\xff\xff" + (0xFFFF & ~OVERFLOW).to_bytes(2, "big"), "big")
 
 
-def crc32(data: bytes) -> int:
-    """CRC-32/AUTOSAR of `data` (bytes); 32 bits."""
-    return int(fastcrc.crc32.autosar(data))
+crc32: Callable[[bytes], int] = fastcrc.crc32.autosar  # 32 bits
 
 
 def _masked(flit: bytes, mask: int) -> bytes:
@@ -41,9 +41,9 @@ def link_crc(frame: bytes) -> int:
 
 def e2e_crc(frame: bytes) -> int:
     """End-to-end CRC of a whole frame in bytes: what no hop may change (R4's second check)."""
-    first = _masked(frame[:FLIT_BYTES], _FLIT0_MASK)
+    first = (int.from_bytes(frame[:FLIT_BYTES], "big") & _FLIT0_MASK).to_bytes(FLIT_BYTES, "big")
     if frame[0] != _STATISTICS:
-        return crc32(first + frame[8:-8])
+        return crc32(first + frame[FLIT_BYTES:-8])
     return crc32(first + frame[8:16] + _masked(frame[16:24], _FLIT2_MASK) + frame[24:32])
 
 

@@ -162,6 +162,7 @@ class Engine:
     """
 
     now: int  # read often, so that asking the library each time would cost more than all else
+    attached: bool  # whether a node is outside
 
     def __init__(self, library: Library, topology: Topology, *, skipping: bool = True) -> None:
         self.library, self.topology = library, topology
@@ -183,6 +184,7 @@ class Engine:
         ended = (ctypes.c_uint64 * len(layout.ENDED.fields)).from_address(self._calls.ringhil_ended(self._handle))
         self._ended = memoryview(ended).cast("B").cast("Q")
         self.now = 0
+        self.attached = False
 
     def close(self) -> None:
         """Free the models."""
@@ -221,6 +223,7 @@ class Engine:
         why = self._calls.ringhil_attach(self._handle, cell, fd, sequence, patience)
         if why is not None:
             raise OutsideError(why.decode())
+        self.attached = True
 
     @property
     def lost(self) -> int:

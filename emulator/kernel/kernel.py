@@ -57,6 +57,10 @@ class Kernel(CardPort):
         """Have something done at a cycle that is not past."""
         self._plan(cycle, 0, act)
 
+    def after(self, delay: int, act: Callable[[], None]) -> None:
+        """See CardPort."""
+        self._plan(self.engine.now + delay, 0, act)
+
     def early(self, cycle: int, act: Callable[[], None]) -> None:
         """Have something done at a cycle that is not past, before what other parts do in it, whenever they asked."""
         self._plan(cycle, _EARLY, act)
@@ -67,7 +71,8 @@ class Kernel(CardPort):
 
     def _plan(self, cycle: int, rank: int, act: Callable[[], None]) -> None:
         self._order += 1
-        heapq.heappush(self._agenda, (max(cycle, self.engine.now), rank + self._order, act))
+        now = self.engine.now
+        heapq.heappush(self._agenda, (cycle if cycle > now else now, rank + self._order, act))
 
     def send_mail(self, cell: int, port: int, frame: bytes) -> None:
         """A GPU's firmware writes a frame into its mailbox now."""
@@ -120,18 +125,19 @@ class Kernel(CardPort):
             self.observations.tell(differed)
 
     def _advance(self, limit: int) -> None:
-        events = self.engine.run(limit, lookahead=self._lookahead)
+        engine = self.engine
+        events = engine.run(limit, lookahead=self._lookahead)
         if self._advanced:
-            self.observations.tell(Advanced(self.engine.now))
-        changes = deque(self.engine.observations().tolist()) if self.engine.observed else None
-        if self.engine.differing:
+            self.observations.tell(Advanced(engine.now))
+        changes = deque(engine.observations().tolist()) if engine.observed else None
+        if engine.attached and engine.differing:
             self.tell_differences()
         if events.raw:
             self._hand_over(events, changes)
         if changes:
             self._tell_changes(changes)
-        if self.engine.lost != len(self._lost):  # in this very cycle: what has come before is told first
-            for node in self.engine.outside():
+        if engine.attached and engine.lost != len(self._lost):  # in this very cycle: what was before is told first
+            for node in engine.outside():
                 if node.lost and node.cell not in self._lost:
                     self._lost.add(node.cell)
                     self.on_lost(node.cell, node.lost)
@@ -148,12 +154,12 @@ class Kernel(CardPort):
         for cycle, cell, kind, port, bad, _, offset, length in events:
             if changes:
                 self._tell_changes(changes, cycle)
-            frame = events.buffer[offset : offset + length]
+            frame, damaged = events.buffer[offset : offset + length], bad != 0
             ring = kind == FROM_RING
             if self._to_firmware if ring else self._to_cpu:
-                self.observations.tell((ToFirmware if ring else ToCpu)(cycle, cell, port, frame, bool(bad)))
+                self.observations.tell((ToFirmware if ring else ToCpu)(cycle, cell, port, frame, damaged))
             deliver = self.on_firmware_mail if ring else self.on_cpu_mail
-            self.at(cycle + self._latency[ring], _Delivery(deliver, cell, frame, port, bool(bad)))
+            self._plan(cycle + self._latency[ring], 0, _Delivery(deliver, cell, frame, port, damaged))
 
 
 class _Delivery:

@@ -4,6 +4,7 @@ With keepalive interval I, multiplier m, slack s a lease lasts m*I + s.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ringhil.emulator.scenario import BABBLED, Server, Settings
 from ringhil.firmware import timing
@@ -25,7 +26,7 @@ class ElectionTimes:
     guard: int
     wait_to_restore: int
 
-    @property
+    @cached_property
     def lease(self) -> int:
         """The time that a lease lasts; also that after which a member that isn't heard is down."""
         return self.multiplier * self.interval + self.slack

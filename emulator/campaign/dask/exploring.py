@@ -53,7 +53,7 @@ def crew(order: Order, library: Library | None, firmware: FirmwareChoice, folder
     if rounds != campaign.settled:
         raise Refused(f"the same server has census rounds {rounds} there; allowed is {campaign.settled}, as here")
     player = CasePlayer(warm, campaign.limit, campaign.rounds)
-    return Crew(lambda text: played(player, text), once=True, patience=patience(campaign.limit))
+    return Crew(lambda text: played(player, text), once=player.goes_on, patience=patience(campaign.limit))
 
 
 def played(player: CasePlayer, text: str) -> str:

@@ -29,7 +29,8 @@ def local(
     """Processes of this machine that play from `warm`. `limit`: seconds for a case; `rounds`: see play.py; `started`
     is told the process id of each."""
     player = CasePlayer(warm, limit, rounds)
-    return LocalPool(player, jobs, once=True, patience=patience(limit), started=started, ended=player.close)
+    once, longest = player.goes_on, patience(limit)
+    return LocalPool(player, jobs, once=once, patience=longest, started=started, ended=player.close)
 
 
 def patience(limit: float) -> float:

@@ -1,7 +1,7 @@
 """Plays single cases: what each process of `ringhil explore` does.
 
-A process is forked from the warm server, advances through the phases of its cases, and plays each of them where it
-strikes: in a process of its own that is put back after each case, or, where that can't be, in a fork for each.
+A process is forked from the warm server, and plays each case where it strikes: in a process of its own that goes on
+from phase to phase and is put back after each case, or, where that can't be, in a fork for each.
 """
 
 from ringhil.emulator.campaign.explore.play import play
@@ -15,12 +15,13 @@ Numbered = tuple[int, Case]
 
 
 class CasePlayer:
-    """Plays from `warm`, which goes on with each case: they come in the order of `start_of`. `limit`: seconds for a
-    case; `rounds`: see play.py; `rewinding`: whether a process may do several."""
+    """Plays from `warm`. `limit`: seconds for a case; `rounds`: see play.py; `rewinding`: whether a process may do
+    several. Where it doesn't (`goes_on`), `warm` goes on with each case: they come in the order of `start_of`."""
 
     def __init__(self, warm: Warm, limit: float, rounds: int | None, *, rewinding: bool = True) -> None:
         self.warm, self.limit, self._rounds = warm, limit, rounds
         self._may_rewind = rewinding and warm.all_in_memory and can_rewind()
+        self.goes_on = not self._may_rewind
         self._rewound: Rewound[Case, CaseResult] | None = None
 
     def __call__(self, numbered: Numbered) -> CaseResult:
@@ -41,6 +42,8 @@ class CasePlayer:
 
     def _in_place(self, case: Case, start: int) -> CaseResult:
         """Where it dies, once more in a fork."""
+        if self._rewound is not None and case.schedule.events and start < self._rewound.reached:
+            self.close()
         try:
             if self._rewound is None:
                 self._rewound = Rewound(self._result, self.warm.run_to, self.warm.now)
@@ -57,11 +60,13 @@ class CasePlayer:
                 self._rewound = None
 
     def _forked(self, case: Case, *, again: bool) -> CaseResult:
-        if case.schedule.events:
+        if case.schedule.events and self.goes_on:
             self.warm.run_to(case.schedule.start)
         return (forked_again if again else forked)(lambda: self._result(case), self.limit)
 
     def _result(self, case: Case) -> CaseResult:
+        if case.schedule.events:
+            self.warm.run_to(case.schedule.start)
         return summed_up(play(self.warm.server, case.schedule.events, rounds=self._rounds))
 
 

@@ -71,9 +71,12 @@ class Worker(Generic[T]):
             self.connection.send(tuple(batch))
 
     def end(self) -> None:
-        """End it, whatever it does."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        """End it, whatever it does; one that waits for tasks ends by itself, and with what it has begun."""
+        with contextlib.suppress(OSError):  # it is gone
+            if self.hand:
+                os.kill(self.pid, signal.SIGKILL)
+            else:
+                self.connection.send(())
         self.reap()
 
     def reap(self) -> int:
@@ -95,8 +98,8 @@ def _child(
             other.close()
         gc.freeze()  # what is there stays there: it need not be looked through again and again
         with contextlib.suppress(EOFError, OSError):  # the parent is gone
-            while True:
-                for task in connection.recv():
+            while batch := connection.recv():
+                for task in batch:
                     connection.send(_done(work, task))
                 if once:
                     break

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,31 +19,39 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ringhil.emulator.campaign.rewind.library import library
 from ringhil.emulator.errors import RinghilError
-from ringhil.emulator.forks import ForkedError, answered, describe, fork
+from ringhil.emulator.forks import ForkedError, answered, describe, fork, forked
 
 T = TypeVar("T")
 A = TypeVar("A")
 
 _COLLECTED = 50_000  # objects more before the collector looks for garbage: most tasks end before, and then all is gone
 
+_PATIENCE = 60.0  # seconds
+
 
 class RewindError(RinghilError):
     """This system doesn't do it, or not for this process."""
 
 
+@cache
 def can_rewind() -> bool:
-    """Whether it is worth a try. What it needs is made now, if it isn't there: processes that are forked have it."""
-    return library() is not None
+    """Whether this system does it. What it needs is made now, if it isn't there: processes that are forked have it."""
+    calls = library()
+    try:
+        return calls is not None and forked(lambda: bool(calls.rewind_ready() == 0), _PATIENCE)  # what it opens ends so
+    except ForkedError:
+        return False
 
 
 class Rewound(Generic[T, A]):
     """Does `act` with each task, in a process forked now. Before it does one, it goes on to its place in the common
-    past by `advance`: tasks come in the order of their places."""
+    past by `advance`: no task's place may lie before `reached`."""
 
     def __init__(self, act: Callable[[T], A], advance: Callable[[int], None], reached: int) -> None:
         calls = library()
         if calls is None:
             raise RewindError
+        self.reached = reached
         self._connection, theirs = Pipe()
         self._pid = fork()
         if self._pid == 0:
@@ -54,6 +63,7 @@ class Rewound(Generic[T, A]):
         """The answer, within `limit` seconds. Raises ForkedError, and RewindError when no task is done here; then the
         process is gone."""
         deadline = time.monotonic() + limit
+        self.reached = max(self.reached, place)
         try:
             self._connection.send((place, task))
             while not self._connection.poll(max(0.0, deadline - time.monotonic())):

@@ -8,6 +8,7 @@ from ringhil.emulator.events.firmware import FirmwareSaid
 from ringhil.emulator.events.hardware import FromFirmware, ToFirmware
 from ringhil.emulator.events.server import FirmwareStopped
 from ringhil.emulator.events.stream import Stream
+from ringhil.emulator.judge.elections.messages import cut_short
 from ringhil.emulator.judge.elections.seat_events import RING, SeatDeposed, SeatElected
 from ringhil.emulator.judge.findings import FindingList, Name
 from ringhil.emulator.server.wiring import Wiring
@@ -17,6 +18,7 @@ from ringhil.protocol.frames import Report, Statistics
 from ringhil.protocol.wire import CensusVerdict, Flag, Port, RecordFlag, Role
 
 _NOBODY = 0xFFFF
+_NOISY_LINK = 18  # place among a report's fields
 _FORGOTTEN = 16  # rounds with records
 
 
@@ -97,12 +99,12 @@ class NoisyLinks:
         if o.frame[0] != Report.KIND or o.port != Port.CPU.code:
             return
         census = self._censuses.get(o.cell)
-        if census is None or census.unsure:
+        if census is None or census.unsure or cut_short(o.frame):
             return
-        report = codec.decode(o.frame, link=False)
+        noisy = Report.HEAD.unpack_from(o.frame)[_NOISY_LINK]
         must = _NOBODY if census.noisy is None else census.noisy
-        if isinstance(report, Report) and report.noisy_link != must:
-            said, true = (None if link == _NOBODY else link for link in (report.noisy_link, must))
+        if noisy != must:
+            said, true = (None if link == _NOBODY else link for link in (noisy, must))
             self.wrong.tell(
                 o.cycle,
                 "{} at cycle {}: the noisy link is {found}, by the records it is {expected}",

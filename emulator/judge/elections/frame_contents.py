@@ -5,8 +5,9 @@ firmware's code has no part in it. What it says of others is not judged here.
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ringhil.emulator.events.firmware import FirmwareSaid
 from ringhil.emulator.events.hardware import FromFirmware, ToFirmware
@@ -24,7 +25,9 @@ _HEAD = struct.Struct(">BBHHH")  # kind, card, flags, TTL, home
 _EPOCH_SEQUENCE = struct.Struct(">II")
 _WHO = struct.Struct(">BBB")  # role, rank, multiplier
 _ANSWERED = struct.Struct(">II")  # echo, holder
-_SENDER, _ROLE, _STATE, _INTERVAL, _HEARD = slice(16, 20), 24, 27, slice(28, 32), slice(32, 40)  # of a keepalive
+# Of a keepalive.
+_SENDER, _ROLE, _WHO_AT, _STATE = slice(16, 20), 24, slice(24, 27), 27
+_INTERVAL, _HEARD = slice(28, 32), slice(32, 40)
 _FLAGS = {Port.CW.code: 0, Port.CCW.code: Flag.CCW, Port.CPU.code: Flag.TO_HOST, Port.BOUNDARY.code: 0}
 _ROLES = {role.code: role for role in Role}
 _STATE_BITS = 0x0F
@@ -50,10 +53,20 @@ class _Life:
     since: int | None = None  # cycle of its first keepalive
     vain: int | None = None  # the round in which it was a candidate whose link is down
 
-    @property
+    @cached_property
     def sender(self) -> bytes:
         """As its keepalives name it."""
         return (self.seat.gpu << 16 | self.boots & 0xFFFF).to_bytes(4)
+
+    @cached_property
+    def who(self) -> bytes:
+        """Its role, rank and multiplier, as its keepalives have them."""
+        return _WHO.pack(self.seat.role.code, self.seat.rank, self.seat.times.multiplier)
+
+    @cached_property
+    def interval(self) -> bytes:
+        """As its keepalives tell it."""
+        return self.seat.times.interval.to_bytes(4)
 
 
 @dataclass
@@ -152,7 +165,7 @@ class FrameContents:
     def _reads(self, o: ToFirmware) -> None:
         """A keepalive has arrived in its mailbox."""
         cell, port, frame = o.cell, o.port, o.frame
-        if o.bad or frame[0] != Keepalive.KIND or cut_short(frame):
+        if o.bad or frame[0] != Keepalive.KIND or len(frame) < Keepalive.HEAD.size:
             return
         role = _ROLES.get(frame[_ROLE])
         life = None if role is None else self._lives.get((cell, role))
@@ -178,9 +191,7 @@ class FrameContents:
         if self._news:
             self._untold(cell, now)
         if cut_short(frame):
-            problems: Iterator[str] = iter(
-                [say("kind is {:#04x}, and it has {} bytes, too few for that", kind, len(frame))]
-            )
+            problems: Iterable[str] = [say("kind is {:#04x}, and it has {} bytes, too few for that", kind, len(frame))]
         elif kind == Keepalive.KIND:
             problems = self._keepalive(cell, port, frame, now)
         elif kind == Election.KIND:
@@ -190,60 +201,52 @@ class FrameContents:
         elif kind == Report.KIND:
             problems = self._report(cell, port, frame)
         else:
-            problems = iter([say("kind is {:#04x}, which no firmware sends", kind)])
+            problems = [say("kind is {:#04x}, which no firmware sends", kind)]
         for problem in problems:
             name = Name(self._wiring.places.gpus[cell])
             self.wrong.tell(now, "{} sent a message at cycle {}: {}", name, now, problem)
 
-    def _keepalive(self, cell: int, port: int, frame: bytes, now: int) -> Iterator[str]:
+    def _keepalive(self, cell: int, port: int, frame: bytes, now: int) -> list[str]:
         role = _ROLES.get(frame[_ROLE])
         life = None if role is None else self._lives.get((cell, role))
         if role is None or life is None:
-            yield say("a keepalive of role {}, which it has no part in", frame[_ROLE])
-            return
-        seat, times = life.seat, life.seat.times
+            return [say("a keepalive of role {}, which it has no part in", frame[_ROLE])]
+        seat = life.seat
         home = int.from_bytes(frame[6:8])
         head = life.heads.get((port, home))
         if frame[:8] != head:
-            yield say(
-                "the keepalive begins with {found}, not {expected}",
-                found=Value(frame[:8].hex()),
-                expected=Value("anything" if head is None else head.hex()),
-            )
-            return
+            expected = Value("anything" if head is None else head.hex())
+            return [
+                say(
+                    "the keepalive begins with {found}, not {expected}", found=Value(frame[:8].hex()), expected=expected
+                )
+            ]
+        wrong: list[str] = []
         if frame[_SENDER] != life.sender:
-            yield say(
-                "its discriminator is {found}, must be {expected}",
-                found=Value(frame[_SENDER].hex()),
-                expected=Value(life.sender.hex()),
-            )
-        if frame[24:27] != _WHO.pack(role.code, seat.rank, times.multiplier):
-            yield say(
-                "role, rank and multiplier are {found}, must be {expected}",
-                found=[*frame[24:27]],
-                expected=[role.code, seat.rank, times.multiplier],
-            )
-        if frame[_INTERVAL] != times.interval.to_bytes(4):
-            yield say(
-                "its interval is {found}, must be {expected}",
-                found=int.from_bytes(frame[_INTERVAL]),
-                expected=times.interval,
-            )
+            found, right = Value(frame[_SENDER].hex()), Value(life.sender.hex())
+            wrong.append(say("its discriminator is {found}, must be {expected}", found=found, expected=right))
+        if frame[_WHO_AT] != life.who:
+            told, known = [*frame[_WHO_AT]], [*life.who]
+            wrong.append(say("role, rank and multiplier are {found}, must be {expected}", found=told, expected=known))
+        if frame[_INTERVAL] != life.interval:
+            lasts = int.from_bytes(frame[_INTERVAL])
+            wrong.append(say("its interval is {found}, must be {expected}", found=lasts, expected=seat.times.interval))
         if not int.from_bytes(frame[_HEARD]) >> seat.rank & 1:
-            yield say("it isn't among those it hears")
+            wrong.append(say("it isn't among those it hears"))
         epoch, sequence = _EPOCH_SEQUENCE.unpack_from(frame, 8)
-        yield from self._epoch(life, cell, role, epoch, now)
-        yield from _number(life, port, home, sequence)
-        yield from _state(life, port, frame[_STATE])
-        yield from _candidacy(life, sequence, frame[_STATE], now)
+        self._epoch(life, cell, role, epoch, now, wrong)
+        _number(life, port, home, sequence, wrong)
+        _state(life, port, frame[_STATE], wrong)
+        _candidacy(life, sequence, frame[_STATE], now, wrong)
         if port in RING:
             # Only an answer by an uplink speaks of a member: of who holds the lease, and of what is answered.
             holder = seat.rank if seat.grants and life.holds else NO_HOLDER
-            if _ANSWERED.unpack_from(frame, 40) != (0, holder):
-                echo, found = _ANSWERED.unpack_from(frame, 40)
-                yield say("echo and holder are {} and {:#x}, must be 0 and {:#x}", echo, found, holder)
+            echo, named = _ANSWERED.unpack_from(frame, 40)
+            if echo or named != holder:
+                wrong.append(say("echo and holder are {} and {:#x}, must be 0 and {:#x}", echo, named, holder))
+        return wrong
 
-    def _epoch(self, life: _Life, cell: int, role: Role, epoch: int, now: int) -> Iterator[str]:
+    def _epoch(self, life: _Life, cell: int, role: Role, epoch: int, now: int, wrong: list[str]) -> None:
         """It never tells of a lower epoch than one that it has read of, or told."""
         known = self._known.get((cell, role))
         if known:
@@ -251,8 +254,9 @@ class FrameContents:
             life.epoch = max([life.epoch, *(e for at, e in known if at < now)])
             self._known[cell, role] = [(at, e) for at, e in known if at >= now]
         if epoch < life.epoch:
-            yield say("the highest epoch it knows is {}, and it tells of {}", life.epoch, epoch)
-        life.epoch = max(life.epoch, epoch)
+            wrong.append(say("the highest epoch it knows is {}, and it tells of {}", life.epoch, epoch))
+        else:
+            life.epoch = epoch
 
     def _election(self, cell: int, port: int, frame: bytes) -> Iterator[str]:
         e = Election.HEAD.unpack_from(frame)
@@ -359,38 +363,35 @@ def _suspects(size: int, told: tuple[int, int], sets: bytes, named: tuple[int, .
         yield say("suspects are {}, number and first {}; its census named {}", list(found), told, list(named))
 
 
-def _number(life: _Life, port: int, home: int, sequence: int) -> Iterator[str]:
+def _number(life: _Life, port: int, home: int, sequence: int, wrong: list[str]) -> None:
     """All keepalives of a round have its number, rounds follow one another, and nothing is sent twice."""
     last = life.told.get((port, home), 0)
     if port in RING:
         if sequence != last + 1:
-            yield say("its sequence number is {}; the last to GPU {} by this port was {}", sequence, home, last)
+            wrong.append(say("its sequence number is {}; the last to GPU {} by this port was {}", sequence, home, last))
         life.told[port, home] = life.sequence = sequence
     elif len(life.seat.members) > 1 and sequence != life.sequence:
-        yield say("its sequence number is {}, that of the round is {}", sequence, life.sequence)
+        wrong.append(say("its sequence number is {}, that of the round is {}", sequence, life.sequence))
     elif not life.seat.grants and sequence <= last:
-        yield say("its sequence number is {}, the last was {}", sequence, last)
+        wrong.append(say("its sequence number is {}, the last was {}", sequence, last))
     else:
         life.told[port, home] = sequence
 
 
-def _state(life: _Life, port: int, state: int) -> Iterator[str]:
+def _state(life: _Life, port: int, state: int, wrong: list[str]) -> None:
     """A member says whether it holds the role, a warden to the others whether it has granted a lease."""
     seat, low = life.seat, state & _STATE_BITS
     if seat.grants:
         if low != _FOLLOWER:
-            yield say("its state is {}; a grantor has no other than {}", low, _FOLLOWER)
+            wrong.append(say("its state is {}; a grantor has no other than {}", low, _FOLLOWER))
         if port in RING and bool(state & MemberFlag.GRANTING) != life.holds:
-            yield say(
-                "it says {} lease of its runs, and {} does",
-                "no" if life.holds else "a",
-                "one" if life.holds else "none",
-            )
+            said, runs = ("no", "one") if life.holds else ("a", "none")
+            wrong.append(say("it says {} lease of its runs, and {} does", said, runs))
     elif (low == _HOLDER) != life.holds:
-        yield say("its state is {}, and it {} the role", low, "holds" if life.holds else "does not hold")
+        wrong.append(say("its state is {}, and it {} the role", low, "holds" if life.holds else "does not hold"))
 
 
-def _candidacy(life: _Life, sequence: int, state: int, now: int) -> Iterator[str]:
+def _candidacy(life: _Life, sequence: int, state: int, now: int, wrong: list[str]) -> None:
     """A member whose link is down is no candidate, but while it waits for its first answer. It looks just after a
     round: so it may say so in one."""
     if life.since is None:
@@ -401,7 +402,7 @@ def _candidacy(life: _Life, sequence: int, state: int, now: int) -> Iterator[str
     elif life.vain is None:
         life.vain = sequence
     elif sequence != life.vain:
-        yield say("it is a candidate still, and its link is down")
+        wrong.append(say("it is a candidate still, and its link is down"))
 
 
 def _heads(wiring: Wiring, cell: int, seat: Seat) -> dict[tuple[int, int], bytes]:

@@ -49,13 +49,12 @@ def cut_short(frame: bytes) -> bool:
 
 def read(frame: bytes) -> Alive | Ask | None:
     """What a frame of an election says; None: it is none."""
-    if cut_short(frame):
-        return None
-    if frame[0] == Keepalive.KIND:
+    kind, length = frame[0], len(frame)
+    if kind == Keepalive.KIND and length >= Keepalive.HEAD.size:
         f = Keepalive.HEAD.unpack_from(frame)
         role = _ROLES.get(f[9])
         return None if role is None else Alive(role, f[5], f[6], f[15], f[12] & _STATE == _HOLDER, f[16], f[7])
-    if frame[0] == Election.KIND:
+    if kind == Election.KIND and length >= Election.HEAD.size:
         e = Election.HEAD.unpack_from(frame)
         role, operation = _ROLES.get(e[9]), _OPERATIONS.get(e[8])
         return None if role is None or operation is None else Ask(role, e[5], e[6], operation, e[10])

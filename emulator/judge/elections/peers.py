@@ -16,10 +16,12 @@ from ringhil.emulator.judge.elections.messages import Seat
 from ringhil.emulator.judge.elections.seat_events import KeepaliveHeard, KeepaliveSent, SeatPeerDown, SeatPeerUp
 from ringhil.emulator.judge.findings import Finding, FindingList, say
 from ringhil.protocol.frames import Keepalive
+from ringhil.protocol.values import value
 from ringhil.protocol.wire import MemberFlag, MemberState, Role
 
 _MOST_DOUBLINGS, _FORGIVEN_AFTER = 6, 8
 _STATE_BITS, _CANDIDATE, _HOLDER = 0x0F, MemberState.CANDIDATE.code, MemberState.HOLDER.code
+_HEARD = slice(32, 40)  # of a keepalive
 _WORD, _SHORT = 0xFFFF, 0x8000  # boots go round
 
 
@@ -43,7 +45,7 @@ class _Peer:
     grants: tuple[int, int] | None = None  # a lease that it has told of: in which boot, and how long it may run
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Read:
     """A keepalive that the firmware reads at cycle `at`."""
 
@@ -122,7 +124,7 @@ class Peers:
         cell, seat, frame, now = o.cell, o.seat, o.frame, o.cycle
         if cell not in self._speaks:
             return
-        said = Keepalive.HEAD.unpack_from(frame)[14]
+        said = int.from_bytes(frame[_HEARD])
         peers = self._of(cell, seat)
         for rank, gpu in enumerate(seat.members):
             if gpu in (seat.gpu, seat.far):

@@ -13,7 +13,7 @@ from ringhil.emulator.events.firmware import FirmwareSaid
 from ringhil.emulator.events.hardware import FromCpu, FromFirmware, ToCpu, ToFirmware
 from ringhil.emulator.events.server import FirmwareStopped
 from ringhil.emulator.events.stream import Stream
-from ringhil.emulator.judge.elections.messages import Alive, Ask, Seat, cut_short, read
+from ringhil.emulator.judge.elections.messages import Alive, Ask, Seat, read
 from ringhil.firmware.observations import Deposed, Elected, Granted, Lapsed, PeerDown, PeerUp
 from ringhil.protocol.frames import Election, Keepalive
 from ringhil.protocol.values import value
@@ -269,5 +269,5 @@ class SeatEvents:
 
     def _sender(self, cell: int, frame: bytes) -> Seat | None:
         """The seat of a GPU in the role of a keepalive; None: it has no part in it, or the keepalive is cut short."""
-        role = None if cut_short(frame) else _ROLES.get(frame[_ROLE])
+        role = _ROLES.get(frame[_ROLE]) if len(frame) >= Keepalive.HEAD.size else None
         return None if role is None else self._seats.get((cell, role))

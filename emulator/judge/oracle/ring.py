@@ -1,6 +1,7 @@
 """What an entry GPU ought to find on a ring, given who has failed and which links are cut."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True)
@@ -28,20 +29,25 @@ class RingTruth:
 
     def seen_from(self, entry: int) -> View:
         """What the GPU `entry` must find; nothing when it has failed itself."""
-        out = self.failed | self.blocked
-        if entry in out:
-            return View(frozenset(), frozenset())
-        cuts = self.cuts | self.blocked | {(gpu - 1) % self.size for gpu in self.blocked}
-        reached, borders = {entry}, set()
-        for step in (1, -1):
-            position = entry
-            while True:
-                link = position if step == 1 else (position - 1) % self.size
-                if link in cuts:
-                    borders.add(link)
-                    break
-                position = (position + step) % self.size
-                if position == entry:
-                    break
-                reached.add(position)
-        return View(frozenset(reached - out), frozenset(borders))
+        return _seen(self, entry)
+
+
+@lru_cache(256)  # a run asks for the same few again and again
+def _seen(ring: RingTruth, entry: int) -> View:
+    out = ring.failed | ring.blocked
+    if entry in out:
+        return View(frozenset(), frozenset())
+    cuts = ring.cuts | ring.blocked | {(gpu - 1) % ring.size for gpu in ring.blocked}
+    reached, borders = {entry}, set()
+    for step in (1, -1):
+        position = entry
+        while True:
+            link = position if step == 1 else (position - 1) % ring.size
+            if link in cuts:
+                borders.add(link)
+                break
+            position = (position + step) % ring.size
+            if position == entry:
+                break
+            reached.add(position)
+    return View(frozenset(reached - out), frozenset(borders))

@@ -233,6 +233,12 @@ def test_a_message_that_is_sent_twice_is_named(library: Library, monkeypatch: py
     assert any("the last round was" in v.text for v in outcome.broken("rightly_told")), outcome.violations
 
 
+def test_a_report_that_is_cut_short_is_named(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = codec.encode
+    monkeypatch.setattr(codec, "encode", lambda m: codec.seal(encode(m)[:24]) if isinstance(m, Report) else encode(m))
+    assert any("it has 32 bytes, too few" in why for why in play(CUT_OFF, library).failures)
+
+
 def test_an_epoch_must_be_told_of_from_the_cycle_after_it_was_read() -> None:
     for now, epoch, found in ((110, 0, 0), (111, 0, 1), (111, 5, 0), (500, 4, 1)):
         wiring = Wiring(SCENARIO.server)
@@ -356,5 +362,7 @@ def test_each_time_that_a_link_goes_down_a_candidate_may_say_so_once_more() -> N
         (7, CANDIDATE, lease + 5),
         (8, CANDIDATE, lease + 6),
     ]
-    said = [sequence for sequence, state, now in told for _ in _candidacy(life, sequence, state, now)]
-    assert said == [8]
+    for sequence, state, now in told:
+        wrong = list[str]()
+        _candidacy(life, sequence, state, now, wrong)
+        assert bool(wrong) == (sequence == 8), sequence

@@ -1,5 +1,6 @@
 // Puts this process's memory back to how it was: what a fork gives for each try, without a new process for each.
 //
+//     rewind_ready()   0: this system can do it; below 0: -errno
 //     rewind_mark()    0: memory is marked; 1: back here again, memory is as it was then; below 0: -errno, can't be done
 //     rewind_back()    never returns; rewind_mark returns once more. Without a mark it ends the process
 //     rewind_copied()  pages that the last way back has copied
@@ -223,8 +224,12 @@ static int take_down(void) {
     return failed;
 }
 
+PUBLIC int rewind_ready(void) {
+    return control ? 0 : prepare();
+}
+
 PUBLIC int rewind_mark(void) {
-    int failed = control ? 0 : prepare();
+    int failed = rewind_ready();
     if (!failed) failed = take_down();
     if (failed) {
         if (control) control->marked = 0;

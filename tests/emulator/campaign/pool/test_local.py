@@ -94,6 +94,13 @@ def test_a_process_that_is_killed_while_it_waits_costs_nothing() -> None:
     assert not isinstance(heard, Lost)
 
 
+def test_a_process_that_waits_ends_by_itself(tmp_path: Path) -> None:
+    ended = tmp_path / "ended"
+    with LocalPool(work, 1, ended=ended.touch) as pool:
+        all_heard(pool, [[(0, "ok")]])
+    assert ended.exists()
+
+
 def test_one_that_takes_too_long_is_ended() -> None:
     """And not tried again: it would take as long."""
     pids = list[int]()
