@@ -102,10 +102,13 @@ def check(
     from ringhil.emulator.conformance.check import ALWAYS, CheckSettings, interrupted_check
     from ringhil.emulator.conformance.check import check as run_check
     from ringhil.emulator.conformance.rule import all_rules
+    from ringhil.emulator.conformance.show import RuleRows, show
     from ringhil.emulator.conformance.show import junit as as_junit
-    from ringhil.emulator.conformance.show import show
 
     results = terminal.beside(as_json, junit=junit)
+    rows = RuleRows(results)
+    # A terminal shows progress, and the table at the end.
+    at_once = not as_json and not results.is_terminal
     with explained():
         if only_list:
             for name, demands in ALWAYS.items():
@@ -120,7 +123,7 @@ def check(
             written = None if junit is None else opened.enter_context(Output(junit))
             try:
                 with terminal.working("checking") as progress:
-                    report = run_check(rtl, top, chosen, progress)
+                    report = run_check(rtl, top, chosen, progress, rows.add if at_once else lambda verdict: None)
             except (KeyboardInterrupt, SystemExit):  # a report of an earlier check must not speak for this one
                 if written is not None:
                     written.write(as_junit(interrupted_check(rtl, top, chosen)))
@@ -130,7 +133,7 @@ def check(
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
-        show(report, results)
+        show(report, results, rows)
     if report.verdict == "not judged":
         why = report.killed or report.lacking or "no case was played: nothing is known of the rules that were asked for"
         terminal.say(f"ringhil: {rtl}: {why}", err=True)
