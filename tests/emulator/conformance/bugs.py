@@ -630,12 +630,28 @@ BUGS = (
         140,
     ),
     Bug(
+        "a new context knows the launch of the one before it",
+        "context_table.sv",
+        "          began_q[at_q]    <= 1'b0;\n",
+        "",
+        ("contexts.lives",),
+        40,
+    ),
+    Bug(
         "a slice may be shorter than the shortest",
         "slice_scheduler.sv",
         "if (slice < SHORTEST) slice = SHORTEST;",
         "if (slice < SHORTEST) slice = SHORTEST >> 1;",
         ("contexts.turns",),
         300,
+    ),
+    Bug(
+        "a command that comes again as its answer leaves isn't answered again",
+        "context_table.sv",
+        "if (again) answers_q[at_q] <= 1'b1;",
+        "if (again && !take_i) answers_q[at_q] <= 1'b1;",
+        ("contexts.again",),
+        60,
     ),
     Bug(
         "a failure as the restore time ends is overlooked",
