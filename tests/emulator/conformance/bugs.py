@@ -654,6 +654,21 @@ BUGS = (
         60,
     ),
     Bug(
+        "the cycle of a write in which work begins or ends takes nothing",
+        "energy_meter.sv",
+        "energy_q <= energy_q + taken + (write_i ? 64'(rate) : 64'h0);",
+        "energy_q <= energy_q + taken + (write_i && !busy_o ? 64'(rate) : 64'h0);",
+        ("power.meets",),
+        40,
+    ),
+    Bug(
+        "energy has 32 bits",
+        "energy_meter.sv",
+        "assign energy_o      = look_i ? energy_q + taken : 64'h0;",
+        "assign energy_o      = look_i ? 64'(32'(energy_q + taken)) : 64'h0;",
+        ("power.many",),
+    ),
+    Bug(
         "a failure as the restore time ends is overlooked",
         "bypass_switch.sv",
         "    if (bad) begin\n      restoring_d",
