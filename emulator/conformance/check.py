@@ -17,7 +17,7 @@ from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.conformance.evidence import write_evidence
 from ringhil.emulator.conformance.general import GENERAL
 from ringhil.emulator.conformance.playing import End, Playing
-from ringhil.emulator.conformance.report import CheckReport, RuleFinding, RuleVerdict
+from ringhil.emulator.conformance.report import ENDS, CheckReport, RuleFinding, RuleVerdict
 from ringhil.emulator.conformance.rule import all_rules
 from ringhil.emulator.conformance.shrink import Effort, shrunk
 from ringhil.emulator.testbench.build import HDL, Bench, Simulator, build_bench
@@ -26,7 +26,6 @@ from ringhil.emulator.testbench.runner import PATIENCE
 from ringhil.emulator.testbench.stimulus import Stimulus
 
 TOP = "node_bench"
-ENDS = "rtl.ends"
 # What is watched whatever rules are played, and what it demands.
 ALWAYS = {
     lint.LINT: lint.DEMANDS,
@@ -61,8 +60,10 @@ def check(
     top: str = NODE,
     settings: CheckSettings | None = None,
     progress: Callable[[str], None] = lambda text: None,
+    judged: Callable[[RuleVerdict], None] = lambda verdict: None,
 ) -> CheckReport:
-    """Check the node `top` in directory `rtl`. Raises BuildError, with one line, when it can't be checked at all: it
+    """Check the node `top` in directory `rtl`. `judged` is called with rules as they are judged, in their order; of a
+    broken one it isn't said yet how. Raises BuildError, with one line, when it can't be checked at all: it
     doesn't compile, its ports are wrong, it has a combinational loop, or a tool is missing."""
     chosen = settings if settings is not None else CheckSettings()
     known = all_rules()
@@ -88,10 +89,11 @@ def check(
     for name, demands in ALWAYS.items():
         report.verdicts[name] = RuleVerdict(name, demands)
     _judge_lint(report, warned)
+    judged(report.verdicts[lint.LINT])
     for name in chosen.rules:
         report.verdicts[name] = RuleVerdict(name, known[name].demands, known[name].requirement)
     progress("rules")
-    findings = _play(report, bench, chosen, progress)
+    findings = _play(report, bench, chosen, progress, judged)
     if findings:
         progress("counterexamples")
         effort = Effort(chosen.shrink, chosen.patience, chosen.seed, chosen.effort)
@@ -127,19 +129,30 @@ def _judge_lint(report: CheckReport, warned: Sequence[str]) -> None:
 
 
 def _play(
-    report: CheckReport, bench: Bench, settings: CheckSettings, progress: Callable[[str], None]
+    report: CheckReport,
+    bench: Bench,
+    settings: CheckSettings,
+    progress: Callable[[str], None],
+    judged: Callable[[RuleVerdict], None],
 ) -> list[RuleFinding]:
     """Play the rules, and put what was written down into the report, in the order of the rules. The first breach of
     each rule that a simulation came to the end with, to be made small."""
+
+    def soon(rule: str, entries: Sequence[dict[str, Any]]) -> None:
+        alone = {name: replace(verdict) for name, verdict in report.verdicts.items()}
+        for entry in entries:
+            _take(alone, entry, {})
+        judged(alone[rule])
+
+    jobs = settings.jobs if settings.coverage is None else 1
     with tempfile.TemporaryDirectory(prefix="ringhil-check-") as scratch:
-        played = Playing(bench, settings.rules, _given(settings), Path(scratch), settings.patience).run(
-            settings.jobs if settings.coverage is None else 1, progress
-        )
+        playing = Playing(bench, settings.rules, _given(settings), Path(scratch), settings.patience)
+        played = playing.run(jobs, progress, soon)
     if settings.coverage is not None and played.counts:
         (settings.coverage / f"lines-{settings.seed}.dat").write_bytes(played.counts)
     found: dict[str, RuleFinding] = {}
     for entry in played.entries:
-        _take(report, entry, found)
+        _take(report.verdicts, entry, found)
     for end in played.ends:
         _ended(report, end)
     _judge_watched(report, whole={*settings.rules} == {*all_rules()} and not report.killed)
@@ -178,9 +191,9 @@ def _judge_watched(report: CheckReport, *, whole: bool) -> None:
             verdict.state = "kept" if whole else "not judged"
 
 
-def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, RuleFinding]) -> None:
+def _take(verdicts: dict[str, RuleVerdict], entry: dict[str, Any], found: dict[str, RuleFinding]) -> None:
     """The result of one case; `found` gets the rules that it is the first to break."""
-    verdict = report.verdicts[entry["rule"]]
+    verdict = verdicts[entry["rule"]]
     verdict.cases += 1
     verdict.cycles += entry["cycles"]
     if verdict.state == "not checked":
@@ -196,4 +209,4 @@ def _take(report: CheckReport, entry: dict[str, Any], found: dict[str, RuleFindi
             found[rule] = RuleFinding(
                 Breach(rule, cycle, what), entry["rule"], entry["case"], entry["number"], stimulus, first=first
             )
-            report.verdicts[rule].broken_by(found[rule])
+            verdicts[rule].broken_by(found[rule])

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 
+from ringhil.emulator.conformance.timeline import faulty
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
@@ -83,7 +84,9 @@ def _settings(values: Mapping[str, int]) -> EngineSettings:
 
 
 def _segments(stimulus: Stimulus, observed: Observed, lead: int) -> list[Segment] | None:
-    """Those for this GPU; None where two may have reached the engine at once: who is first is the node's choice."""
+    """Those for this GPU; None where two may have reached the engine at once: who is first is the node's choice; or one
+    while the GPU hung, as it waits on its way then."""
+    hangs = faulty(observed, "hang")
     found = []
     spans: list[tuple[int, int]] = []
     for port, link in enumerate(LINKS):
@@ -96,6 +99,8 @@ def _segments(stimulus: Stimulus, observed: Observed, lead: int) -> list[Segment
             spans.append((frame.began, frame.ended))
             work = _work(stimulus, frame)
             if work is not None:
+                if any(span.begin <= frame.ended + lead and frame.began <= span.end for span in hangs):
+                    return None
                 found.append(Segment(frame.ended + lead, port, work))
     spans.sort()
     if any(end >= begin for (_, end), (begin, _) in pairwise(spans)):

@@ -8,6 +8,7 @@ from ringhil.emulator.conformance.causes import Broken, Cause, causes
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.stimulus import Stimulus
 
+ENDS = "rtl.ends"
 State = Literal["kept", "broken", "not claimed", "not checked", "not judged"]
 
 

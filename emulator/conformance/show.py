@@ -6,22 +6,49 @@ from rich.console import Console
 from rich.markup import escape
 
 from ringhil.emulator.conformance.causes import Cause
-from ringhil.emulator.conformance.report import CheckReport, RuleVerdict
+from ringhil.emulator.conformance.general import GENERAL
+from ringhil.emulator.conformance.report import ENDS, CheckReport, RuleVerdict
 from ringhil.emulator.pages.github import error
 from ringhil.emulator.pages.junit import written
 from ringhil.emulator.pages.tables import print_table, table
 
+WATCHED = (ENDS, *GENERAL)
+_WIDTHS = (22, 11, 5, 9)  # of the longest rule, verdict, and numbers: a line is printed before the others are known
 _COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim", "not judged": "yellow"}
 
 
-def show(report: CheckReport, console: Console) -> None:
-    """One line a rule, those that are broken first; for the one to begin with what was seen, and the files."""
-    rules = table("rule", "verdict", "cases", "cycles", "demands", left=("rule", "verdict"), folded=("demands",))
-    for verdict in sorted(report.verdicts.values(), key=lambda v: v.state != "broken"):
+class RuleRows:
+    """The table of rules, line by line: `add` prints what a rule came to, once."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._shown: set[str] = set()
+
+    def add(self, verdict: RuleVerdict) -> None:
+        """One line, below the head of the table if it is the first one."""
+        if verdict.rule in self._shown:
+            return
+        line = table("rule", "verdict", "cases", "cycles", "demands", left=("rule", "verdict"), folded=("demands",))
+        for column, width in zip(line.columns, _WIDTHS, strict=False):
+            column.min_width = width
+        line.show_header = not self._shown
         numbers = (f"{verdict.cases}", f"{verdict.cycles:,}") if verdict.cases else ("", "")
         state = f"[{_COLOUR[verdict.state]}]{verdict.state}[/]"
-        rules.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
-    print_table(console, rules)
+        line.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
+        print_table(self._console, line)
+        self._console.file.flush()
+        self._shown.add(verdict.rule)
+
+
+def show(report: CheckReport, console: Console, rows: RuleRows | None = None) -> None:
+    """One line a rule; for the broken one to begin with what was seen, and the files. `rows`: the table, where lines of
+    it have been printed: those watched in every case come behind the others. Without it those that are broken come
+    first."""
+    lines = rows if rows is not None else RuleRows(console)
+    for verdict in sorted(
+        report.verdicts.values(), key=lambda v: (rows is None and v.state != "broken", v.rule in WATCHED)
+    ):
+        lines.add(verdict)
     if report.broken:
         _show_first(report, console)
     kept = sum(v.state == "kept" for v in report.verdicts.values())

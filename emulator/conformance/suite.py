@@ -4,6 +4,7 @@
 |---|---|
 | `{"begin": rule, "case": ...}` | a case begins; if no result follows, the simulation ended in it |
 | `{"rule": ..., "case": ..., "cycles": ...}` | its result; with `breaches`, one of each rule, if it is broken |
+| `{"done": rule}` | the rule is judged |
 
 Settings come by environment variables, see `check.py`. Several simulations share the rules: each takes the next one
 that none has `claimed`.
@@ -97,5 +98,6 @@ async def conformance(dut: Any) -> None:
                 write(entry)
                 if breaches:
                     break
+            write({"done": name})
     if setting("COVERAGE"):
         judge.coverage.save(Path(setting("COVERAGE")))

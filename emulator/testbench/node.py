@@ -20,6 +20,7 @@ from ringhil.protocol.wire import Link
 
 _MOST_CARDS, _MOST_GPUS = 255, 1024
 _DRAIN = 300  # cycles
+_FAULTS = registers.FaultBit.codes()
 
 
 class RingPort:
@@ -155,7 +156,7 @@ class NodeBench:
 
     def set_fault(self, name: str, on: bool) -> None:
         """A fault of the GPU (see registers.FaultBit), from the next clock edge on. Raises KitError."""
-        bit = registers.FaultBit.codes()[one_of("fault", name, registers.FaultBit.codes())]
+        bit = _FAULTS[one_of("fault", name, _FAULTS)]
         self._faults = self._faults | bit if on else self._faults & ~bit
         self._fault.write(self._faults)
 

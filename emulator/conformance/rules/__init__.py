@@ -36,6 +36,7 @@ _MODULES = (
     "meets",
     "repeats",
     "everything",
+    "pairs",
 )
 
 

@@ -386,7 +386,10 @@ def _turn(rule_name: str, lane: int, stimulus: Stimulus, observed: Observed) -> 
                     text = f"{link}: a frame left with the flag wrapped, by a link that both ends use"
                     breaches.append(Breach(rule_name, found.began, f"{text} ({found.title})"))
                 continue  # else nobody hears it
-            matches = [i for i, way in enumerate(ways) if any(difference(leaving, found) is None for leaving in way)]
+            # No hop changes whose frame it is, and which: the costly comparison is for those alone.
+            which = found.data[6:16]
+            near = [(i, leaving) for i, way in enumerate(ways) for leaving in way if leaving.data[6:16] == which]
+            matches = [i for i, leaving in near if difference(leaving, found) is None]
             if not matches or (link == there and matches[0] in gone):
                 text = f"{link}: a good frame left that should not, or not again ({found.title})"
                 breaches.append(Breach(rule_name, found.ended, text))

@@ -19,7 +19,7 @@ from ringhil.emulator.testbench.stimulus import Action, Carrier, Fault, Peek, Po
 from ringhil.protocol import registers
 from ringhil.protocol.wire import LINKS
 
-_POWERS = ("run_power", "idle_power", "low_power", "off_power")
+POWERS = ("run_power", "idle_power", "low_power", "off_power")
 _NEAR = 3  # cycles
 _APART = 150  # cycles from unit to unit
 
@@ -27,16 +27,16 @@ _APART = 150  # cycles from unit to unit
 # ------------------------------------------------------------------------------------------------------------ the meter
 
 
-def _adds_up(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+def adds_up(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
     """A unit of energy a cycle in each state, from the first reading on."""
     if not observed.registers.get("power_state", 0):
         return []
     powers = {
-        name: [a.value for a in stimulus.actions if isinstance(a, Poke) and a.register == name] for name in _POWERS
+        name: [a.value for a in stimulus.actions if isinstance(a, Poke) and a.register == name] for name in POWERS
     }
     if any(set(values) != {1} for values in powers.values()):
         return []
-    first = max(next(a.at for a in stimulus.actions if isinstance(a, Poke) and a.register == name) for name in _POWERS)
+    first = max(next(a.at for a in stimulus.actions if isinstance(a, Poke) and a.register == name) for name in POWERS)
     readings = [(c, v) for c, register, v in observed.peeks if register == "energy_low" and c > first + 4]
     return [
         Breach(rule_name, cycle, f"energy went on by {value - last} in {cycle - since} cycles of a unit each")
@@ -45,7 +45,7 @@ def _adds_up(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Bre
     ]
 
 
-_SETTINGS = (*_POWERS, "low_after", "off_after")
+_SETTINGS = (*POWERS, "low_after", "off_after")
 
 
 @rule(
@@ -56,14 +56,14 @@ def meets(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for fault in ("", "hang", "dead") * effort:
         place = some_place(rng, control=roles("entry"))
         work = rng.randrange(4, 9)
-        ones = dict.fromkeys(_POWERS, 1)
+        ones = dict.fromkeys(POWERS, 1)
         actions = settings(place, heartbeat=0, watchdog=1 << 30, gpu_restore=8, compute_setup=work, **ones)
         at = 60
         # A unit of eight flits has come whole by the eighth cycle; it begins soon, and ends soon behind that.
         for offset in range(-_NEAR, 8 + OVERHEAD // 2 + work + _NEAR):
             actions += [Send(at, "host", frame) for frame in place.unit(8)]
             name = rng.choice(_SETTINGS)
-            value = 1 if name in _POWERS else rng.choice([0, 1, 5, 40])
+            value = 1 if name in POWERS else rng.choice([0, 1, 5, 40])
             actions += [Peek(at - 20, "energy_low"), Poke(at + 7 + offset, name, value)]
             if fault and offset % 3 == 0:
                 begins = at + 7 + offset + rng.randrange(-_NEAR, _NEAR + 1)
@@ -72,7 +72,7 @@ def meets(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             at += _APART
         stimulus = Stimulus.of(sorted(actions, key=lambda a: a.at), tail=60, **place.straps)
         yield RuleCase(
-            f"writes{' and ' * bool(fault)}{fault}", stimulus, partial(_adds_up, "power.meets"), lacking="meter"
+            f"writes{' and ' * bool(fault)}{fault}", stimulus, partial(adds_up, "power.meets"), lacking="meter"
         )
 
 
@@ -81,7 +81,7 @@ def _large(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breac
     if not observed.registers.get("power_state", 0) or not any(isinstance(a, Send) for a in stimulus.actions):
         return []
     rate = {a.register: a.value for a in stimulus.actions if isinstance(a, Poke)}.get("run_power", 0)
-    others = any(isinstance(a, Poke) and a.register in _POWERS[1:] for a in stimulus.actions)
+    others = any(isinstance(a, Poke) and a.register in POWERS[1:] for a in stimulus.actions)
     found = observed.registers["energy_high"] << 32 | observed.registers["energy_low"]
     wanted = rate * (observed.registers["busy_high"] << 32 | observed.registers["busy_low"])
     if others or found == wanted:

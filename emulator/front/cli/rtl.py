@@ -101,10 +101,13 @@ def check(
     from ringhil.emulator.conformance.check import ALWAYS, CheckSettings, interrupted_check
     from ringhil.emulator.conformance.check import check as run_check
     from ringhil.emulator.conformance.rule import all_rules
-    from ringhil.emulator.conformance.show import errors, show
+    from ringhil.emulator.conformance.show import RuleRows, errors, show
     from ringhil.emulator.conformance.show import junit as as_junit
 
     results = terminal.beside(as_json, junit=junit)
+    rows = RuleRows(results)
+    # A terminal shows progress, and the table at the end.
+    at_once = not as_json and not results.is_terminal
     with explained():
         if only_list:
             for name, demands in ALWAYS.items():
@@ -119,7 +122,7 @@ def check(
             written = None if junit is None else opened.enter_context(Output(junit))
             try:
                 with terminal.working("checking") as progress:
-                    report = run_check(rtl, top, chosen, progress)
+                    report = run_check(rtl, top, chosen, progress, rows.add if at_once else lambda verdict: None)
             except (KeyboardInterrupt, SystemExit):  # a report of an earlier check must not speak for this one
                 if written is not None:
                     written.write(as_junit(interrupted_check(rtl, top, chosen)))
@@ -129,7 +132,7 @@ def check(
     if as_json:
         terminal.print_json("rtl-check", report.to_json())
     else:
-        show(report, results)
+        show(report, results, rows)
     if report.broken:
         terminal.annotate(lambda: errors(report), "causes")
     if report.verdict == "not judged":

@@ -18,6 +18,7 @@ from tests.junit_schema import assert_valid
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.conformance.check import ALWAYS, CheckSettings, check
 from ringhil.emulator.conformance.choosing import choose
+from ringhil.emulator.conformance.report import RuleVerdict
 from ringhil.emulator.conformance.rule import all_rules, cases_of
 from ringhil.emulator.conformance.show import junit
 from ringhil.emulator.engine.library import RTL
@@ -35,7 +36,9 @@ NODES = {"ours": (RTL, "gpu_node"), "third party": (THIRD_PARTY, "other_node")}
 def test_some_rules_are_kept(one_in: int, tmp_path: Path) -> None:
     """The longest test by far plays all of them: below, in `make soak`."""
     rules = tuple(all_rules())[::one_in]
-    report = check(*NODES["ours"], CheckSettings(rules=rules, out=tmp_path, waves=False))
+    told: list[RuleVerdict] = []
+    report = check(*NODES["ours"], CheckSettings(rules=rules, out=tmp_path, waves=False), judged=told.append)
+    assert told == [report.verdicts[name] for name in ("rtl.lint", *rules)], "in their order, whoever has played them"
     states = {name: v.state for name, v in report.verdicts.items()}
     assert states == dict.fromkeys(ALWAYS, "not judged") | {"rtl.lint": "kept"} | dict.fromkeys(rules, "kept")
     played = sum(report.verdicts[rule].cases for rule in rules)
