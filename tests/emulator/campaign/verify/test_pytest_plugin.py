@@ -276,6 +276,9 @@ def test_ones_own_firmware_is_played_and_recorded(pytester: pytest.Pytester) -> 
     found, text = outcomes(pytester, "--ringhil-firmware", "*=sleepy:Sleepy", "--ringhil-record", "left")
     assert found == {"failed": 2}
     assert text.count("--firmware '*=sleepy:Sleepy'") == 4  # how to play each again, and to step through it
+    for file in (pytester.path / "left").rglob("*.rec"):
+        with Recording(file) as recording:
+            assert recording.about.firmware == ["*=sleepy:Sleepy"]
     for given, said in (("a.0=/dev/ttyACM0", "a board has one run at a time"), ("a.0=", "allowed is GPU=MODULE:CLASS")):
         refused = pytester.runpytest_subprocess("-n0", "--ringhil-firmware", given)
         assert "ERROR: --ringhil-firmware" in refused.stderr.str()
