@@ -11,10 +11,10 @@ from ringhil.emulator.conformance.report import ENDS, CheckReport, RuleVerdict
 from ringhil.emulator.pages.github import error
 from ringhil.emulator.pages.junit import written
 from ringhil.emulator.pages.tables import print_table, table
+from ringhil.emulator.pages.verdicts import marked
 
 WATCHED = (ENDS, *GENERAL)
 _WIDTHS = (22, 11, 5, 9)  # of the longest rule, verdict, and numbers: a line is printed before the others are known
-_COLOUR = {"kept": "green", "broken": "bold red", "not claimed": "yellow", "not checked": "dim", "not judged": "yellow"}
 
 
 class RuleRows:
@@ -33,8 +33,7 @@ class RuleRows:
             column.min_width = width
         line.show_header = not self._shown
         numbers = (f"{verdict.cases}", f"{verdict.cycles:,}") if verdict.cases else ("", "")
-        state = f"[{_COLOUR[verdict.state]}]{verdict.state}[/]"
-        line.add_row(verdict.rule, state, *numbers, escape(verdict.demands))
+        line.add_row(verdict.rule, marked(verdict.state), *numbers, escape(verdict.demands))
         print_table(self._console, line)
         self._console.file.flush()
         self._shown.add(verdict.rule)
@@ -69,7 +68,7 @@ def _show_first(report: CheckReport, console: Console) -> None:
     """The broken rule to begin with, and how many follow: dozens of them mostly have one cause."""
     first, *rest = report.causes
     verdict = report.verdicts[first.rules[0]]
-    console.print(f"\n[bold red]{verdict.rule}[/]: {escape(verdict.demands)}")
+    console.print(f"\n{marked('broken', verdict.rule)}: {escape(verdict.demands)}")
     where = f"cycle {verdict.cycle}: " if verdict.cycle is not None else ""
     console.print(f"  {where}{escape(verdict.what)}", soft_wrap=True)
     for what, path in verdict.files.items():

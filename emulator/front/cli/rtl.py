@@ -105,9 +105,8 @@ def check(
     from ringhil.emulator.conformance.show import junit as as_junit
 
     results = terminal.beside(as_json, junit=junit)
-    rows = RuleRows(results)
     # A terminal shows progress, and the table at the end.
-    at_once = not as_json and not results.is_terminal
+    rows = None if as_json or results.is_terminal else RuleRows(results)
     with explained():
         if only_list:
             for name, demands in ALWAYS.items():
@@ -122,7 +121,9 @@ def check(
             written = None if junit is None else opened.enter_context(Output(junit))
             try:
                 with terminal.working("checking") as progress:
-                    report = run_check(rtl, top, chosen, progress, rows.add if at_once else lambda verdict: None)
+                    report = run_check(
+                        rtl, top, chosen, progress, lambda verdict: None if rows is None else rows.add(verdict)
+                    )
             except (KeyboardInterrupt, SystemExit):  # a report of an earlier check must not speak for this one
                 if written is not None:
                     written.write(as_junit(interrupted_check(rtl, top, chosen)))

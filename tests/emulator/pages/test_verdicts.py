@@ -24,7 +24,7 @@ STYLE = re.compile(r"[\[\"](?:bold )?(?:black|red|green|yellow|blue|magenta|cyan
 COLOUR = re.compile(r"light-dark\(|rgba?\((?!from)|hsla?\(|[:\s\"'`](#[0-9a-fA-F]{3,8})\b(?=[\s;,\"'`)])")
 UNIT = re.compile(r"\} (?:ms|us|ns|[KMGT]iB|kJ)\b")
 # Whatever judges says it with these marks; the check of RTL has the same ones.
-COLOURED = {"pages/verdicts.py", "conformance/show.py"}
+COLOURED = {"pages/verdicts.py"}
 
 
 def those_with(pattern: re.Pattern[str], files: Iterable[Path], where: Path) -> set[str]:
