@@ -42,7 +42,7 @@ class CasePlayer:
 
     def _in_place(self, case: Case, start: int) -> CaseResult:
         """Where it dies, once more in a fork."""
-        if self._rewound is not None and case.schedule.events and start < self._rewound.reached:
+        if self._rewound is not None and max(start, self.warm.now) < self._rewound.reached:
             self.close()
         try:
             if self._rewound is None:
