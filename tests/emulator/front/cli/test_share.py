@@ -206,7 +206,7 @@ def test_its_page_is_in_the_units_of_the_file(tmp_path: Path) -> None:
 
 def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(GOOD)
-    assert "no/p.html: cannot be written" in refusal("share", "s.yaml", "--html", "no/p.html", cwd=tmp_path)
+    assert "s.yaml: cannot be written" in refusal("share", "s.yaml", "--html", "s.yaml/p.html", cwd=tmp_path)
     assert "both write to standard output" in refusal("share", "s.yaml", "--json", "--html", "-", cwd=tmp_path)
 
 

@@ -176,8 +176,8 @@ def test_a_run_of_the_file_is_judged_too(small: Path) -> None:
 
 
 def test_wrong_input_is_refused_and_nothing_is_written(small: Path) -> None:
-    page = small.parent / "no" / "s.html"
-    assert "cannot be written" in refusal("switch", small, "--html", page)
+    page = small / "s.html"
+    assert f"{small}: cannot be written" in refusal("switch", small, "--html", page)
     assert "there is no 'switching'" in refusal("switch", EXAMPLES / "one-card.yaml")
     assert "'fastest' is not one of" in refusal("switch", small, "--policy", "fastest")
     assert "missing.yaml: cannot be read" in refusal("switch", small.parent / "missing.yaml")
