@@ -191,7 +191,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             if isinstance(error, Terminated) and isinstance(error.code, int):
                 _report_nothing(words, f"ringhil: ended from outside ({signal.Signals(error.code - 128).name})")
             raise
-        return _refuse(words, _unforeseen(error))
+        return _refuse(words, _broken_package(error) or _unforeseen(error))
     return code if isinstance(code, int) else 0
 
 
@@ -224,6 +224,23 @@ def _somewhere() -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _broken_package(error: BaseException) -> str | None:
+    """Of a package that we import, which file or module fails while it is imported; None: it isn't that."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>")
+    where = [f.f_code.co_filename for f in frames if not str(f.f_globals.get("__name__")).startswith("ringhil.")]
+    if isinstance(error, SyntaxError) and error.filename:
+        where.append(error.filename)
+    elif isinstance(error, ImportError) and error.name:
+        package = error.name.partition(".")[0]
+        where.append(error.path or getattr(sys.modules.get(package), "__file__", None) or error.name)
+    if not where or where[0].startswith("ringhil."):
+        return None
+    _log.debug("%s", "".join(traceback.format_exception(error)))
+    said = one_line(f"{type(error).__name__}: {error}")
+    taken = f"; PYTHONPATH is {path}" if (path := os.environ.get("PYTHONPATH")) else ""
+    return f"ringhil: {where[0]}: cannot be imported: {said}; install that Python package again{taken}"
 
 
 def _unforeseen(error: BaseException) -> str:

@@ -79,6 +79,29 @@ def test_what_nobody_foresaw_is_one_line_and_code_2(
 
 
 @pytest.mark.parametrize(
+    ("package", "text"),
+    [
+        ("cocotb", ""),  # another one of that name
+        ("cocotb", "import nothing_here"),
+        ("cocotb", "raise SystemExit(0)"),
+        ("numpy", "raise RuntimeError('half\\ninstalled')"),
+        ("construct", "def"),
+    ],
+)
+def test_a_package_that_cannot_be_imported_is_no_defect_of_ours(package: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / package).mkdir()
+    (file := tmp_path / package / "__init__.py").write_text(text + "\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    words = [*command.RINGHIL, "rtl", "check", "--rule", "keepalive.echo"]
+    done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"ringhil: {file}: cannot be imported: ")
+    assert line.endswith(f"; PYTHONPATH is {tmp_path}")
+    assert not done.stdout
+
+
+@pytest.mark.parametrize(
     ("error", "code", "says"),
     [
         (RinghilError("x: wrong"), 2, "ringhil: x: wrong\n"),
