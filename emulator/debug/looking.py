@@ -13,7 +13,7 @@ from ringhil.emulator.debug.futures import WayToFail, fails
 from ringhil.emulator.debug.hops import Links
 from ringhil.emulator.debug.items import gpus_there
 from ringhil.emulator.debug.lines import Breakpoints, LineTracer, StackedFunction, StoppedLine, TracedLines
-from ringhil.emulator.debug.memory import WatchedMemory, plain
+from ringhil.emulator.debug.memory import WatchedMemory, plain, variables
 from ringhil.emulator.debug.outside import Acts, RecordedOutside, close_boards
 from ringhil.emulator.debug.processes import DebugError
 from ringhil.emulator.debug.recorder import RunRecorder
@@ -194,8 +194,7 @@ class SteppedRun:
         running = self._run.server.running(self._cell(gpu))
         if running is None:
             return None
-        found, tell = plain(running), getattr(running, "variables", None)
-        values = tell() if callable(tell) else None
+        found, values = plain(running), variables(running)
         return {**found, "variables": values} if values is not None else found
 
     def _signals(self, gpu: str) -> dict[str, SignalValue]:

@@ -1,13 +1,14 @@
 """What firmware has in its memory, as JSON has it, and one value of it that is watched."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from types import FunctionType, MethodType
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from ringhil.emulator.debug.processes import DebugError
+from ringhil.emulator.server.foreign import ForeignFirmware
 from ringhil.firmware.program import Firmware
 from ringhil.protocol.registers import ADDRESS
 
@@ -15,7 +16,6 @@ _DEEPEST = 8
 _SHOWN = 50  # letters of a name, and names, in an error
 _INDEX = re.compile(r"\[(\d{1,9})\]")
 NOTHING = object()
-_REGISTER = f"found register {{!r}}; there are {', '.join(ADDRESS)}"
 
 
 class WatchedMemory:
@@ -44,7 +44,7 @@ class WatchedMemory:
     @staticmethod
     def _heard(firmware: Firmware | None) -> tuple[Firmware | None, object]:
         """What is another whenever firmware that counts it has heard something; none in Python counts it."""
-        return firmware, getattr(firmware, "heard", object())
+        return firmware, firmware.heard if isinstance(firmware, ForeignFirmware) else object()
 
     def look(self, _: object = None) -> None:
         """Whether it has changed since the last look."""
@@ -61,11 +61,13 @@ class WatchedMemory:
 
 def _values(firmware: Firmware) -> Mapping[str, Any]:
     """Its variables, where these are known, else its attributes as they are."""
-    tell = getattr(firmware, "variables", None)
-    found: Mapping[str, Any] | None = tell() if callable(tell) else None
-    if found is not None:
-        return found
-    return {name.lstrip("_"): each for name, each in getattr(firmware, "__dict__", {}).items()}
+    found = variables(firmware)
+    return _attributes(firmware) if found is None else found
+
+
+def variables(firmware: Firmware) -> dict[str, Any] | None:
+    """Of firmware in C, what debug information says is in its memory; None: nothing says it."""
+    return firmware.variables() if isinstance(firmware, ForeignFirmware) else None
 
 
 def inside(value: Any, parts: Sequence[str]) -> Any:
@@ -92,7 +94,8 @@ def _inside(value: Any, parts: tuple[str, ...]) -> tuple[Any, Any]:
 def _not_there(name: str, values: Mapping[str, Any], has: Any) -> str:
     name, names = name[:_SHOWN], ", ".join([*has][:_SHOWN]) if isinstance(has, Mapping) else ""
     if has is values:
-        return f"{_REGISTER.format(name)}; in the memory of its firmware are {names or 'no names that are known'}"
+        there = f"in the memory of its firmware are {names or 'no names that are known'}"
+        return f"found {name!r}; {there}; registers are {', '.join(ADDRESS)}"
     there = f"are elements 0 to {len(has) - 1}" if isinstance(has, list) else f"is {names or 'no name in it'}"
     return f"found {name!r}; there {there}"
 
@@ -101,19 +104,37 @@ def plain(value: object, depth: int = 0) -> Any:
     """Whatever it is, as JSON has it: objects by their attributes, without those that are functions."""
     if value is None or type(value) in (int, bool, str, float):
         return value
-    if isinstance(value, Enum):
+    if isinstance(value, str | Enum):
         return str(value)
-    if isinstance(value, bytes):
+    if isinstance(value, bytes | bytearray):
         return value.hex()
+    if isinstance(value, type | ModuleType):
+        return value.__name__
     if depth == _DEEPEST:
         return "..."
     if isinstance(value, Mapping):
         return {str(key): plain(each, depth + 1) for key, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        return [plain(each, depth + 1) for each in ordered]
-    if is_dataclass(value):  # one that is being made has not all yet
-        named = [each.name for each in fields(value) if hasattr(value, each.name)]
-        return {name: plain(getattr(value, name), depth + 1) for name in named}
-    found = {name.lstrip("_"): each for name, each in getattr(value, "__dict__", {}).items()}
-    return {n: plain(each, depth + 1) for n, each in found.items() if not isinstance(each, FunctionType | MethodType)}
+    if isinstance(value, Set):
+        return [plain(each, depth + 1) for each in sorted(value, key=repr)]
+    if isinstance(value, Sequence) and not isinstance(value, range | memoryview):
+        return [plain(each, depth + 1) for each in value]
+    found = _attributes(value)
+    if not found and not callable(value) and type(value).__repr__ is not object.__repr__:
+        return repr(value)  # a fraction, a number of somebody's own
+    return {name: plain(each, depth + 1) for name, each in found.items()}
+
+
+def _attributes(value: object) -> dict[str, Any]:
+    """What an object has of its own, without functions: the fields that a dataclass tells, by their names, and
+    whatever else was put into it. One that is being made has not all yet."""
+    told = [each.name for each in fields(value)] if is_dataclass(value) else []
+    slots = [
+        name
+        for each in reversed(type(value).__mro__)
+        for name, what in vars(each).items()
+        if isinstance(what, MemberDescriptorType) and not name.startswith("__")
+    ]
+    own = getattr(value, "__dict__", {})
+    values = {name: getattr(value, name) for name in (*told, *slots) if hasattr(value, name)} | own
+    bare = {name: name if name in told or name.lstrip("_") in ("", *values) else name.lstrip("_") for name in values}
+    return {bare[name]: each for name, each in values.items() if not isinstance(each, FunctionType | MethodType)}

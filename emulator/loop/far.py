@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ringhil.emulator.documents import one_line
-from ringhil.emulator.server.foreign import FirmwareError
+from ringhil.emulator.server.foreign import FirmwareError, OutsidePython
 from ringhil.firmware import observations as told
 from ringhil.firmware.actions import Action
 from ringhil.firmware.boot import Boot
@@ -58,12 +58,12 @@ def _answer(data: bytes, id_: int) -> m.Message:
     return reply
 
 
-class FarFirmware:
+class FarFirmware(OutsidePython):
     """What answers at the other end of `exchange`, told who it is by `boot`. `variables`: what is in its memory, by
     name; None: nobody knows. Every method raises FirmwareError."""
 
     def __init__(self, exchange: Exchange, boot: Boot, variables: Look = lambda: None) -> None:
-        self.variables = variables
+        self._variables = variables
         self._longest = attach(exchange).longest
         self._exchange, self._status, self._id, self._gpus = exchange, 0, 0, boot.gpus
         c = boot.census
@@ -86,8 +86,12 @@ class FarFirmware:
 
     @property
     def heard(self) -> int:
-        """Another number whenever it has heard something: what is in its memory changes then only."""
+        """Of requests."""
         return self._id
+
+    def variables(self) -> dict[str, Any] | None:
+        """As whoever runs it knows them."""
+        return self._variables()
 
     def start(self, now: int) -> list[Action]:
         """Power-up."""

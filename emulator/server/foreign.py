@@ -1,6 +1,7 @@
 """Somebody else's firmware on one GPU: what it answers is checked, and what goes wrong in it is told in one line."""
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -55,6 +56,20 @@ class FirmwareCrashed(FirmwareGone):
         self.seen = seen
 
 
+class OutsidePython(ABC):
+    """Firmware whose memory is in no object here, as that of a class is. (What a class of somebody's calls so is its
+    own.)"""
+
+    @property
+    @abstractmethod
+    def heard(self) -> int:
+        """Another number whenever it has heard something: what is in its memory changes then only."""
+
+    @abstractmethod
+    def variables(self) -> dict[str, Any] | None:
+        """What is in its memory, by name; None: nobody knows."""
+
+
 class ForeignFirmware:
     """What `maker` has made of `boot`, under the name `name` in messages. Raises FirmwareError. Once it is gone it is
     told to `on_gone`, why, and says nothing any more. `board`: it is one, and gone, too, if it answers what none may:
@@ -103,13 +118,12 @@ class ForeignFirmware:
 
     def variables(self) -> dict[str, Any] | None:
         """What is in its memory, by name, where it can tell; None: it can't, or has gone."""
-        tell = None if self._gone else getattr(self._made, "variables", None)
-        return tell() if callable(tell) else None
+        return None if self._gone or not isinstance(self._made, OutsidePython) else self._made.variables()
 
     @property
     def heard(self) -> object:
         """What is another whenever it has heard something, or may have: its memory changes then only."""
-        return getattr(self._made, "heard", None) or object()
+        return self._made.heard if isinstance(self._made, OutsidePython) else object()
 
     def on_status(self, status: int) -> None:
         """The status before a timer."""
