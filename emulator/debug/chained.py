@@ -10,7 +10,8 @@ from ringhil.emulator.trace.recording import RecordedMessage, Recording
 from ringhil.emulator.trace.recording.tables import WAYS
 from ringhil.emulator.trace.recording.writer import Chain, fields_as_text
 
-_OTHER = "up to cycle {} the run isn't what was recorded: another version of ringhil has made the recording"
+WHY_OTHER = "another version of ringhil has made the recording, or --firmware does otherwise each time that it runs"
+_OTHER = f"up to cycle {{}} the run isn't what was recorded: {WHY_OTHER}"
 _WAY = {name: number for number, name in enumerate(WAYS)}
 
 

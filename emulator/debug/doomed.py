@@ -11,6 +11,7 @@ from itertools import takewhile
 from math import sqrt
 from typing import Any, NamedTuple
 
+from ringhil.emulator.debug.chained import WHY_OTHER
 from ringhil.emulator.debug.futures import WayToFail
 from ringhil.emulator.debug.items import RecordedItem
 from ringhil.emulator.debug.past import Past
@@ -106,7 +107,7 @@ def doomed(
     with past.aside(past.cycle) as moment:
         way: str = moment.ask("fails", failure, None, "")
     if not way:
-        raise DebugError("the run doesn't fail so when it is played again: another version of ringhil has made it")
+        raise DebugError(f"the run doesn't fail so when it is played again: {WHY_OTHER}")
     search = _Search(past, recording, failure, way, tries, jobs, progress)
     for step in range(SPREAD):
         search.look(past.cycle * step // (SPREAD - 1))

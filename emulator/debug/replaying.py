@@ -20,6 +20,7 @@ from ringhil.emulator.judge.run import Run
 from ringhil.emulator.nvml.usage import UsageSampler
 from ringhil.emulator.nvml.views import views_of
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
+from ringhil.emulator.server.hashes import hashes, short
 from ringhil.emulator.server.node_choice import NodeChoice
 from ringhil.emulator.trace import RecordingError
 from ringhil.emulator.trace.recording import RecordedEvent, RecordedMessage, RecordedState, Recording
@@ -229,6 +230,14 @@ def why_not(recording: Recording, library: Library, firmware: FirmwareChoice) ->
     if recorded != given:
         was, now = (" ".join(options) or "our firmware" for options in (recorded, given))
         return f"{recording.path} was recorded with {was}; found {now}"
+    sources = hashes(None, None, firmware)
+    for gpu, chosen in firmware.chosen.items():
+        name = f"firmware.{gpu}"
+        source = about.hashes.get(name, sources[name])
+        if chosen.board is None and source != sources[name]:
+            was, now = (short({chosen.text: each}) for each in (source, sources[name]))
+            anew = "record the run anew, or see by `ringhil replay` what it does otherwise"
+            return f"{recording.path}: firmware of {gpu} has changed: recorded with {was}; this is {now}; {anew}"
     return None
 
 

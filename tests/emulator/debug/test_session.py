@@ -1,6 +1,7 @@
 """A recording walked through: by message, by condition, and what GPUs and CPU knew; commands say the same in words."""
 
 import json
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -206,6 +207,28 @@ def test_without_its_firmware_or_rtl_there_are_messages_and_no_states(recorded: 
             with pytest.raises(DebugError, match=says):
                 session.card("a")
             assert session.step()
+
+
+@pytest.mark.parametrize("changed", ["mine.py", "beside.py"])
+def test_of_firmware_that_has_changed_since_there_are_messages_and_no_states(changed: str, tmp_path: Path) -> None:
+    """Whatever the change does."""
+    (tmp_path / "s.yaml").write_text(SERVER)
+    (tmp_path / "beside.py").write_text("from ringhil.firmware import our_program\n")
+    (tmp_path / "mine.py").write_text("from beside import our_program\ndef program(boot): return our_program(boot)\n")
+    firmware = ("--firmware", "a.1=mine:program")
+    assert ringhil("run", "s.yaml", "--record", "r.rec", *firmware, cwd=tmp_path).returncode == 0
+    stepped = ("step", "r.rec", "--script", "-", *firmware)
+    assert "census_config" in ringhil(*stepped, cwd=tmp_path, said="step 9\nstate a.1\n").stdout
+    with (tmp_path / changed).open("a") as file:
+        file.write("# changed\n")
+    done = ringhil(*stepped, cwd=tmp_path, said="step 9\nstate a.1\n")
+    assert (done.returncode, done.stdout[:2]) == (2, "9:")
+    wanted = (
+        r"ringhil: standard input:2: no state: r.rec: firmware of a.1 has changed: recorded with mine:program \w{12}; "
+        r"this is mine:program \w{12}; record the run anew, or see by `ringhil replay` what it does otherwise\n"
+    )
+    assert re.fullmatch(wanted, done.stderr), done.stderr
+    assert ringhil("replay", "r.rec", *firmware, cwd=tmp_path).returncode == 0
 
 
 # ------------------------------------------------------------------------------------------------ the command line
