@@ -73,14 +73,16 @@ def _about(
 
 def record_run(
     path: Path, scenario: Scenario, library: Library, firmware: FirmwareChoice = OURS, *, test: str | None = None
-) -> None:
+) -> Outcome:
     """Play a scenario, and write it down. `test`: see `outcome_document`. Raises RecordingError."""
     run = Run(scenario, library, firmware=firmware)
     try:
         with RunRecorder(path, run, firmware=firmware.given, choice=firmware) as recorder:
-            recorder.end(run.run(), test)
+            outcome = run.run()
+            recorder.end(outcome, test)
     finally:
         run.close()
+    return outcome
 
 
 class RunRecorder:

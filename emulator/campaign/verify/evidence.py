@@ -23,11 +23,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ringhil.emulator.campaign.verify.discover import REPLAY, VerifyError
+from ringhil.emulator.campaign.verify.judge import failures
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.campaign.verify.window import record as record_waves
 from ringhil.emulator.campaign.verify.window import window
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.files import reason_of
+from ringhil.emulator.judge.outcome import Outcome
 from ringhil.emulator.scenario import Scenario, dumps
 from ringhil.emulator.server.firmware_choice import OURS, FirmwareChoice
 from ringhil.emulator.server.hashes import hashes
@@ -102,13 +104,13 @@ class Evidence:
             shutil.rmtree(draft, ignore_errors=True)  # of a process that died
             draft.mkdir(parents=True)
             try:
-                no_page = self._write(draft, verdict, scenario, library)
+                no_page, note = self._write(draft, verdict, scenario, library)
             except BaseException:
                 shutil.rmtree(draft, ignore_errors=True)
                 raise
         except (OSError, WaveError, RecordingError) as error:
             return _not_written(verdict, target, error)
-        return replace(verdict, left=target, no_page=no_page)
+        return replace(verdict, left=target, no_page=no_page, note=f"{target}: {note}" if note else "")
 
     def take(self, verdict: Verdict) -> dict[str, bytes]:
         """The files that `draft` has written, by name; they are gone then."""
@@ -155,9 +157,10 @@ class Evidence:
             with contextlib.suppress(OSError):
                 self.out.rmdir()  # if nothing is in it
 
-    def _write(self, folder: Path, verdict: Verdict, scenario: Scenario, library: Library) -> str:
-        """Returns why there is no page that was asked for; empty: there is."""
-        no_page = ""
+    def _write(self, folder: Path, verdict: Verdict, scenario: Scenario, library: Library) -> tuple[str, str]:
+        """Returns why there is no page that was asked for, and what else is wrong with what was left; empty: nothing
+        is."""
+        no_page = note = ""
         (folder / "scenario.yaml").write_text(dumps(scenario), encoding="utf-8")
         document: dict[str, object] = {
             "ringhil": self.version,
@@ -174,6 +177,7 @@ class Evidence:
             "recording": None,
             "page": None,
             "no_page": "",
+            "note": "",
         }
         if self.waves:
             cycle = min((f.at for f in verdict.failures if f.at is not None), default=verdict.cycles)
@@ -185,13 +189,20 @@ class Evidence:
             from ringhil.emulator.debug.recorder import record_run  # only for what failed
             from ringhil.emulator.view.alone import leave_page
 
-            record_run(folder / RECORDING, scenario, library, self.replay.firmware)
+            again = record_run(folder / RECORDING, scenario, library, self.replay.firmware)
+            if (again.cycles, failures(scenario, again)) != (verdict.cycles, verdict.failures):
+                document["note"] = note = f"{RECORDING} is of another run than the one that was judged: {_other(again)}"
             document["recording"] = RECORDING
             page = leave_page(folder / RECORDING, library, self.replay.firmware)
             document["page"] = None if page.path is None else page.path.name
             document["no_page"] = no_page = page.why
         (folder / REPLAY).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-        return no_page
+        return no_page, note
+
+
+def _other(outcome: Outcome) -> str:
+    failed = f"verdict {outcome.verdict}, {len(outcome.failures)} failures, {outcome.cycles:,} cycles"
+    return f"{failed}; firmware that isn't deterministic does otherwise each time"
 
 
 def _draft(target: Path) -> Path:

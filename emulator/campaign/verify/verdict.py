@@ -62,7 +62,7 @@ class Verdict:
     failures: tuple[Failure, ...]
     replay: str
     left: Path | None = None
-    note: str = ""  # what went wrong while leaving it
+    note: str = ""  # what is wrong with what was left, or why there is nothing
     no_page: str = ""  # why no page of its recording was left with it
     unjudged: tuple[Finding, ...] = ()
     scenario: str = ""  # its hash
@@ -110,6 +110,7 @@ class Verdict:
             "replay": self.replay,
             "left": None if self.left is None else self.left.as_posix(),
             "no_page": self.no_page or None,
+            "note": self.note or None,
         }
 
 

@@ -47,6 +47,7 @@ class VariantVerdict(Document):
     replay: str
     left: str | None
     no_page: str | None
+    note: str | None
 
 
 class NotPlayed(Document):

@@ -217,3 +217,30 @@ def test_that_there_is_no_page_is_said_and_takes_nothing_from_the_verdict(
     assert (result["verdict"], result["no_page"]) == ("fail", why)
     assert json.loads((tmp_path / "ringhil-verify" / "bad" / "replay.json").read_text())["no_page"] == why
     assert (tmp_path / "ringhil-verify" / "bad" / "run.rec").exists()
+
+
+@pytest.mark.parametrize("way", ["at each play", "never"])
+def test_a_recording_of_another_run_than_the_one_that_was_judged_is_told(way: str, tmp_path: Path) -> None:
+    """Of firmware that isn't deterministic; exit code and verdict are those of the run that was judged."""
+    (tmp_path / "mine.py").write_text(
+        f"WAY = {way!r}\n"
+        "from ringhil.firmware import our_program\n"
+        "class Program:\n"
+        "    plays = 0\n"
+        "    def __init__(self, boot):\n"
+        "        self.ours, Program.plays = our_program(boot), Program.plays + 1\n"
+        "        self.mute = WAY == 'at each play' and Program.plays > 1\n"
+        "    def start(self, now): return [] if self.mute else self.ours.start(now)\n"
+        "    def on_timer(self, name, now): return self.ours.on_timer(name, now)\n"
+        "    def on_frame(self, *heard): return [] if self.mute else self.ours.on_frame(*heard)\n"
+        "    def on_status(self, status): self.ours.on_status(status)\n"
+    )
+    write(tmp_path, bad=BAD)
+    firmware = ("--firmware", "a.0=mine:Program")
+    done = ringhil(tmp_path, "verify", ".", "--record", "--jobs", "1", *firmware)
+    assert done.returncode == 1
+    (result,) = json.loads(ringhil(tmp_path, "verify", ".", "--record", "--json", *firmware).stdout)["results"]
+    facts = json.loads((tmp_path / "ringhil-verify" / "bad" / "replay.json").read_text())
+    said = "run.rec is of another run than the one that was judged: verdict "
+    assert (said in done.stdout) == (said in (result["note"] or "")) == (said in facts["note"]) == (way != "never")
+    assert result["verdict"] == "fail"
