@@ -1,9 +1,13 @@
-"""Classes of somebody else's, as people name them: MODULE:CLASS. Only whoever starts a run names code, never a file."""
+"""Classes of somebody else's, as people name them: MODULE:CLASS. Only whoever starts a run names code, never a file.
+
+What they print goes to standard error, while they are loaded and whenever they are called: standard output has what the
+command prints."""
 
 import importlib
 import re
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,8 @@ def load_named(what: str, error: Callable[[str], Exception]) -> Any:
     module, _, name = what.partition(":")
     look_here()
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        with redirect_stdout(sys.stderr):
+            found = getattr(importlib.import_module(module), name, None)
     except ASKED_TO_END:
         raise
     except BaseException as reason:

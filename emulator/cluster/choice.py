@@ -1,6 +1,8 @@
 """Policies by name: one of ours, or somebody's own as MODULE:CLASS."""
 
+import sys
 from collections.abc import Iterable
+from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -78,7 +80,8 @@ def _watched(policy: type[PlacementPolicy], wrong: Any) -> type[PlacementPolicy]
 
         def _asked(self, method: str, call: Any, *given: Any) -> Any:
             try:
-                return call(*given)
+                with redirect_stdout(sys.stderr):
+                    return call(*given)
             except ASKED_TO_END:
                 raise
             except BaseException as error:

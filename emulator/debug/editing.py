@@ -9,6 +9,7 @@ import ast
 import hashlib
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from enum import Enum
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -72,7 +73,8 @@ def _executed(module: ModuleType) -> dict[str, Any]:
     try:
         source = path.read_text(encoding="utf-8")
         code: CodeType = compile(ast.parse(source, str(path)), str(path), "exec", dont_inherit=True)
-        exec(code, new.__dict__)
+        with redirect_stdout(sys.stderr):  # as when it was loaded
+            exec(code, new.__dict__)
     except SyntaxError as error:
         raise DebugError(f"{path}:{error.lineno}: {error.msg}") from None
     except OSError as error:

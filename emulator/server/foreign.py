@@ -1,9 +1,10 @@
 """Somebody else's firmware on one GPU: what it answers is checked, and what goes wrong in it is told in one line."""
 
 import logging
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from ringhil.emulator.documents import one, one_line, shown
@@ -151,7 +152,8 @@ class ForeignFirmware:
     @contextmanager
     def _told(self, where: str) -> Iterator[None]:
         try:
-            yield
+            with redirect_stdout(sys.stderr):
+                yield
         except FirmwareGone as gone:
             if self._forgiven or gone.recorded or isinstance(gone, FirmwareCrashed):
                 raise

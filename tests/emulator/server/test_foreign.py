@@ -393,6 +393,43 @@ def test_what_is_no_firmware_is_one_line(here: Path, given: str, says: str) -> N
     assert says in said
 
 
+PRINTS = """
+import sys
+from ringhil.firmware import our_program
+print("told")
+class Prints:
+    out = sys.stdout
+    def __init__(self, boot): print("told", file=self.out); self.ours = our_program(boot)
+    def start(self, now): print("told"); return self.ours.start(now)
+    def on_timer(self, name, now): print("told"); return self.ours.on_timer(name, now)
+    def on_frame(self, frame, port, bad, now): print("told"); return self.ours.on_frame(frame, port, bad, now)
+    def on_status(self, status): print("told"); self.ours.on_status(status)
+"""
+PRINTED = [
+    ("run", "s.yaml"),
+    ("verify", "s.yaml"),
+    ("explore", "s.yaml", "--faults", "dead", "--number", "2"),
+    ("replay", "r.rec"),
+    ("step", "r.rec", "--script", "script"),
+    ("firmware", "check", "mine:Prints", "election.first", "wait.refused"),
+]
+
+
+@pytest.mark.parametrize("command", PRINTED, ids=lambda command: command[0])
+def test_what_it_prints_spoils_no_document(command: tuple[str, ...], here: Path) -> None:
+    """It goes to standard error, as what a library prints does."""
+    (here / "mine.py").write_text(PRINTS)
+    (here / "script").write_text("next Elected\nstate a.1\n")
+    own = () if command[0] == "firmware" else ("--firmware", "a.1=mine:Prints")
+    if "r.rec" in command:
+        assert ringhil("run", "s.yaml", "--record", "r.rec", *own, cwd=here).returncode == 0
+    done = ringhil(*command, *own, "--json", cwd=here)
+    assert done.returncode in (0, 1), done.stderr
+    for line in done.stdout.splitlines() if command[0] == "step" else [done.stdout]:
+        json.loads(line)
+    assert "told" in done.stderr.splitlines()
+
+
 def test_a_crash_is_told_with_its_place(here: Path) -> None:
     said = refusal("run", "s.yaml", "--firmware", "a.1=mine:Crash", cwd=here)
     assert said.startswith("ringhil: firmware of a.1 (mine:Crash): on_frame in cycle ")

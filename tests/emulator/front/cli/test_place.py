@@ -320,6 +320,9 @@ def test_the_document_says_which_file_it_was_and_which_hardware(folder: Path) ->
 
 
 def test_a_policy_of_ones_own_is_loaded_by_module_and_class(folder: Path) -> None:
+    """What it prints goes to standard error."""
+    text = OWN.replace("        return [-servers.place]", "        print('asked')\n        return [-servers.place]")
+    (folder / "own.py").write_text(f"print('loaded')\n{text}")
     found = document("small.yaml", "--policy", "own:Last", cwd=folder)["policies"]["own:Last"]
     assert {each["server"] for each in found["tasks"].values()} == {"rack.2"}
 
