@@ -95,7 +95,7 @@ class DebugSession:
         self.scenario, self._changes = scenario, list[RunChange]()
         sources = self.sources = Sources(packages)
         self._libraries = {file: each.source for each in firmware.chosen.values() if (file := library_of(each.text))}
-        outside = RecordedOutside(self.recording)
+        outside, self._given = RecordedOutside(self.recording), firmware.given
         firmware, nodes = outside.choices(firmware)
         self._library = library
         self._make = lambda: SteppedRun(
@@ -391,7 +391,7 @@ class DebugSession:
         """What shows this message or event in other tools, by tool. Raises DebugError."""
         if self.here is None:
             raise DebugError("here is neither message nor event; step to one")
-        return elsewhere(self.recording.path, self.number, self.cycle)
+        return elsewhere(self.recording.path, self.number, self.cycle, self._given)
 
     @property
     def failures(self) -> list[dict[str, Any]]:

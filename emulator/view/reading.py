@@ -1,5 +1,6 @@
 """What is read from a recording itself: what it is, its rows, in a line and decoded."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ringhil.emulator.debug.elsewhere import elsewhere
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 _MOST_FAILURES = 100
 
 
-def in_other_tools(recording: Recording, number: int) -> Elsewhere:
-    """What shows a row, which is there, in other tools."""
+def in_other_tools(recording: Recording, number: int, firmware: Sequence[str]) -> Elsewhere:
+    """What shows a row, which is there, in other tools; see `debug.elsewhere`."""
     item = next(recording.all(number, number))
-    tools = elsewhere(recording.path, number, item.cycle)
+    tools = elsewhere(recording.path, number, item.cycle, firmware)
     return Elsewhere(tools=[OtherTool(tool=tool, command=command) for tool, command in tools.items()])
 
 

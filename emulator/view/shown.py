@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,10 +56,13 @@ def _view_worker() -> "Callable[..., SessionWorker]":
 
 
 class Shown:
-    """A recording at `path`. `growing`: the run that is still recorded in it. The processes are forked at once; call
-    `begin` in the thread that answers. Raises RecordingError."""
+    """A recording at `path`. `growing`: the run that is still recorded in it. `firmware`: what plays it, as it was
+    given. The processes are forked at once; call `begin` in the thread that answers. Raises RecordingError."""
 
-    def __init__(self, path: Path, open_session: Open, growing: Growing | None = None) -> None:
+    def __init__(
+        self, path: Path, open_session: Open, growing: Growing | None = None, firmware: Sequence[str] = ()
+    ) -> None:
+        self._firmware = firmware
         self.growing: Growing | OthersGrowing | None = growing
         self.broke_off: str | None = None
         self._source = "recording" if growing is None else "run"
@@ -191,7 +194,7 @@ class Shown:
 
     def elsewhere(self, number: int) -> Elsewhere:
         """A row, which is there, in other tools. Raises RecordingError."""
-        return reading.in_other_tools(self.recording, number)
+        return reading.in_other_tools(self.recording, number, self._firmware)
 
     async def picture(self, cycle: int, exact: bool) -> ViewPicture:
         """Of a cycle, as far as it has come. Raises RecordingError and ViewError."""

@@ -145,7 +145,7 @@ def command(
             if as_json:
                 terminal.print_json("view", {"html": str(html)})
             return 0
-        run = Shown(file, session, growing)
+        run = Shown(file, session, growing, choice.given)
         stack.callback(run.close)
         answer(web, application(run, page), options, run)
     return 0

@@ -11,6 +11,8 @@ import pytest
 from tests.command import refusal, ringhil
 from tests.emulator.debug.test_replaying import record
 
+from ringhil.emulator.loop.loading import firmware_of
+
 NUMBER = 150
 SERVER = """
 server:
@@ -33,20 +35,21 @@ def stepped(*words: object, lines: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.rest
-def test_each_tool_is_led_to_the_same_moment(tmp_path: Path) -> None:
-    """Also where the file's name is awkward."""
-    path = record(tmp_path / "it's a run.rec", SERVER)
-    here, state = stepped("step", path, "--at", NUMBER, lines="elsewhere\nstate a.1\n")
+@pytest.mark.rest(but_one_in=2, start=1)
+@pytest.mark.parametrize("own", [(), ("--firmware", "*=ringhil.firmware.boot:our_program")], ids=["ours", "own"])
+def test_each_tool_is_led_to_the_same_moment(own: tuple[str, ...], tmp_path: Path) -> None:
+    """Also where the file's name is awkward, and with firmware of one's own."""
+    path = record(tmp_path / "it's a run.rec", SERVER, firmware_of(own[1:]))
+    here, state = stepped("step", path, "--at", NUMBER, *own, lines="elsewhere\nstate a.1\n")
     tools, cycle = here["elsewhere"], here["cycle"]
     assert here["message"]["number"] == NUMBER
     assert state["firmware"]
 
     program, *words = shlex.split(tools["terminal"])
     assert program == "ringhil"
-    (shown,) = stepped(*words, lines="show\n")
-    assert shown["message"] == here["message"]
-    assert shlex.split(tools["browser"]) == ["ringhil", "view", str(path), "--at", str(NUMBER)]
+    shown, same = stepped(*words, lines="show\nstate a.1\n")
+    assert (shown["message"], same["firmware"]) == (here["message"], state["firmware"])
+    assert shlex.split(tools["browser"]) == ["ringhil", "view", str(path), "--at", str(NUMBER), *own]
     editor = urlsplit(tools["editor"])
     assert (editor.scheme, editor.netloc, editor.path) == ("vscode", "ringhil.ringhil", "/step")
     assert parse_qs(editor.query) == {"program": [str(path)], "at": [str(NUMBER)]}
