@@ -5,6 +5,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from traceback import walk_tb
 from typing import Any
 
 from ringhil.emulator.documents import one, one_line, shown
@@ -25,6 +26,7 @@ METHODS = ("start", "on_timer", "on_frame", "on_status")
 _LONGEST_NAME = 64  # of a timer
 _LONGEST_DELAY = 1 << 40  # cycles
 _WRITABLE = {register.name for register in REGISTERS if register.access == "rw"}
+_OTHERS = {"ringhil", *sys.stdlib_module_names}
 _COMMANDS = "Send, Tell, SetTimer, CancelTimer, Write, Remember and observations"
 
 Maker = Callable[[Boot], Firmware]
@@ -165,11 +167,22 @@ class ForeignFirmware:
         except ASKED_TO_END:
             raise
         except BaseException as error:
-            at, trace = "", error.__traceback__
-            while trace is not None:
-                at, trace = f", {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next
             what = one_line(f"{type(error).__name__}: {error}")
-            raise FirmwareError(f"{self._name}: {where}: {what}{at}") from error
+            raise FirmwareError(f"{self._name}: {where}: {what}, {_place(error)}") from error
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of somebody's own files by which it came about; of ringhil's, Python's or of packages, where
+    there is none."""
+    places = [
+        (frame.f_globals.get("__name__", "").partition(".")[0], frame.f_code.co_filename, line)
+        for frame, line in walk_tb(error.__traceback__)
+    ]
+    own = [
+        place for place in places if place[0] not in _OTHERS and place[1][0] != "<" and "site-packages" not in place[1]
+    ]
+    _, file, line = (own or places)[-1]
+    return f"{file}:{line}"
 
 
 def _actions(found: object, boot: Boot) -> list[Action]:

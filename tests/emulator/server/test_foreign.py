@@ -436,6 +436,40 @@ def test_a_crash_is_told_with_its_place(here: Path) -> None:
     assert said.endswith(f": RuntimeError: two lines, {here}/mine.py:10")
 
 
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        ("codec.decode(b'no frame')", 7),  # raised in ringhil
+        ("json.loads('no document')", 7),  # in Python
+        ("helped.helper()", 2),  # in a file of one's own
+        ("helped.asks()", 4),
+        ("self.ours.on_frame(1, 2, 3)", 7),
+        ("next(self.odd)", 5),
+    ],
+)
+def test_a_crash_is_told_by_the_innermost_place_in_ones_own_files(call: str, line: int, here: Path) -> None:
+    """However deep in others' it is raised."""
+    (here / "helped.py").write_text(
+        "def helper():\n    raise ValueError\ndef asks():\n    return codec.decode(b'')\n"
+        "from ringhil.protocol import codec\n"
+    )
+    (here / "mine.py").write_text(
+        "import helped, json\n"
+        "from ringhil.firmware import GpuProgram, our_program\n"
+        "from ringhil.protocol import codec\n"
+        "class Crash:\n"
+        "    def __init__(self, boot): self.ours = our_program(boot); self.odd = (codec.decode(b'') for _ in 'x')\n"
+        "    def start(self, now):\n"
+        f"        {call}\n"
+        "    def on_timer(self, name, now): return []\n"
+        "    def on_frame(self, frame, port, bad, now): return []\n"
+        "    def on_status(self, status): pass\n"
+    )
+    said = refusal("run", "s.yaml", "--firmware", "a.1=mine:Crash", cwd=here)
+    file = "helped.py" if "helped" in call else "mine.py"
+    assert said.endswith(f", {here}/{file}:{line}"), said
+
+
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "GeneratorExit(0)", "asyncio.CancelledError(0)"])
 def test_one_that_would_end_the_program_is_told_as_a_crash_is(here: Path, raised: str) -> None:
     name = raised.removeprefix("asyncio.").partition("(")[0]
