@@ -134,6 +134,8 @@ class Player:
 
     def broken(self, file: int, place: int, failure: Failure) -> Verdict:
         """The verdict on a variant (`place` below 0: on a file) that could not be played to its end."""
+        if failure.kind == "process" and (given := self.replay.firmware.given):
+            failure = replace(failure, text=f"{failure.text}; its firmware may be why: {', '.join(given)}")
         if place < 0:
             return self._error(file, 0, "", (), failure)
         variants, chosen = self.load(file)

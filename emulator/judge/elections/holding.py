@@ -134,9 +134,9 @@ class Holding:
             # Of what is read in that very cycle it may know or not.
             ends = [self._until(member, seat, now - 1), self._until(member, seat, now)]
             if now not in ends:
-                self._tell(
-                    seat, now, say("it gave up the lease of epoch {}, which lasts until {}", what.epoch, ends[1])
-                )
+                late = say("it gave up the lease of epoch {}, which was over at {}", what.epoch, ends[1])
+                early = say("it gave up the lease of epoch {}, which lasts until {}", what.epoch, ends[1])
+                self._tell(seat, now, late if now > ends[1] else early)
             if len(seat.members) > 1:
                 member.not_before = now + seat.turn, "after its lease ran out"
         member.epoch = None

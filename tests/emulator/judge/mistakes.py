@@ -78,6 +78,12 @@ def gives_up(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Member, "_end_stale", early)
 
 
+def gives_up_late(patch: pytest.MonkeyPatch) -> None:
+    """A member believes its lease to last somewhat longer."""
+    stale = Member._end_stale
+    patch.setattr(Member, "_end_stale", lambda self, now: stale(self, now - 400))
+
+
 def grants_without_guard(patch: pytest.MonkeyPatch) -> None:
     """The CPU gives the lease to whoever asks, also while another one runs; and a follower asks all the same."""
     patch.setattr(Grantor, "_left", lambda self, rank, now: 0)

@@ -90,6 +90,7 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     "renews nothing": (m.renews_nothing, CLEAN, "lease_terms", "ended; it lasts until"),
     "grants longer": (m.grants_longer, CUT.replace("[0, 1]", "[0]"), "lease_terms", "ended; it lasts until"),
     "holds on": (m.holds_on, CUT, "lease_terms", "ended, and it still holds the role"),
+    "gives up late": (m.gives_up_late, CUT, "lease_terms", "gave up the lease of epoch 1, which was over at"),
     "gives up": (m.gives_up, CLEAN, "lease_terms", "gave up the lease of epoch 1, which lasts until"),
     "grants without guard": (
         m.grants_without_guard,

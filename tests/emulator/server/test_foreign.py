@@ -547,4 +547,4 @@ def test_one_that_never_answers_costs_verify_one_scenario(here: Path) -> None:
     (here / "loop.py").write_text(loop)
     done = ringhil("verify", "s.yaml", "--firmware", "a.0=loop:Loop", "--limit", "2", cwd=here)
     assert done.returncode == 2
-    assert "s.yaml: it took more than 2 s" in done.stdout
+    assert "s.yaml: it took more than 2 s; its firmware may be why: a.0=loop:Loop\n" in done.stdout
