@@ -15,6 +15,7 @@ from ringhil.protocol.registers import ADDRESS
 _DEEPEST = 8
 _SHOWN = 50  # letters of a name, and names, in an error
 _INDEX = re.compile(r"\[(\d{1,9})\]")
+_REGISTERS = f"registers are {', '.join(ADDRESS)}"
 NOTHING = object()
 
 
@@ -32,9 +33,7 @@ class WatchedMemory:
         self.changed = list[tuple[int, Any]]()  # cycle, and what it is since then; None: there is no firmware
         firmware = running()
         if firmware is None:
-            raise DebugError(
-                f"found register {name[:_SHOWN]!r}; there are {', '.join(ADDRESS)}, and firmware that has failed"
-            )
+            raise DebugError(f"found {name[:_SHOWN]!r}; no firmware runs there now; {_REGISTERS}")
         self._value, found = NOTHING, _values(firmware)
         self._value, has = _inside(found, self._parts)
         if self._value is NOTHING:
@@ -95,7 +94,7 @@ def _not_there(name: str, values: Mapping[str, Any], has: Any) -> str:
     name, names = name[:_SHOWN], ", ".join([*has][:_SHOWN]) if isinstance(has, Mapping) else ""
     if has is values:
         there = f"in the memory of its firmware are {names or 'no names that are known'}"
-        return f"found {name!r}; {there}; registers are {', '.join(ADDRESS)}"
+        return f"found {name!r}; {there}; {_REGISTERS}"
     there = f"are elements 0 to {len(has) - 1}" if isinstance(has, list) else f"is {names or 'no name in it'}"
     return f"found {name!r}; there {there}"
 

@@ -120,3 +120,6 @@ def test_names_to_watch_are_those_that_state_shows(commands: Commands) -> None:
         DebugError, match=r"^found 'speed'; in the memory of its firmware are name, .*made.*; registers"
     ):
         commands.do("watch a.1 speed")
+    commands.do("go 4000")
+    with pytest.raises(DebugError, match=r"^found 'made.log'; no firmware runs there now; registers are control"):
+        commands.do("watch a.2 made.log")
