@@ -81,9 +81,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     guessed = not chosen and not patterns and any(fnmatch(file_path.name, p) for p in _DEFAULT)
     if not chosen and not guessed:
         return None
-    from ringhil.emulator.campaign.verify.discover import is_cluster, looks_like_scenario, speaks_of_cards
+    from ringhil.emulator.campaign.verify.discover import broken, is_cluster, looks_like_scenario, speaks_of_cards
 
     ours = looks_like_scenario(file_path) or (named and is_cluster(file_path))
+    ours = ours or ((named or config.getoption(_ALL)) and broken(file_path))
     if not ours or (guessed and not speaks_of_cards(file_path)):
         return None
     from ringhil.emulator.pytest_plugin.items import ScenarioFile

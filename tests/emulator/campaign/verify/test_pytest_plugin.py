@@ -169,10 +169,11 @@ def test_other_names_are_asked_for(pytester: pytest.Pytester, how: str) -> None:
     (pytester.path / "deep").mkdir()
     (pytester.path / "deep" / "x.yaml").write_text(GOOD)
     if how == "option":
-        # A server that is none of ours counts, as for `ringhil verify`.
+        # A server that is none of ours counts, as for `ringhil verify`, and so does what may have been cut off.
         found, text = outcomes(pytester, "--ringhil-scenarios", "--continue-on-collection-errors")
-        assert found == {"passed": 2, "errors": 1}
+        assert found == {"passed": 2, "errors": 2}
         assert "test_web.yaml" in text
+        assert "test_broken.yaml:2:1: invalid YAML" in text
         return
     if how == "setting":
         pytester.makeini("[pytest]\nringhil_scenarios = deep/*.yaml plain.yaml\n")
