@@ -28,6 +28,7 @@ from ringhil.emulator.scenario.yaml.events import read_text
 from ringhil.emulator.scenario.yaml.marks import Source
 from ringhil.emulator.scenario.yaml.parse import parse
 
+WAS_KNOWN = "it was known, and that is over"
 _KEYS = ("scenario", "sort", "reason", "until")
 _LONGEST = 2000  # characters of a text
 _MOST = 10_000  # entries

@@ -81,9 +81,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     guessed = not chosen and not patterns and any(fnmatch(file_path.name, p) for p in _DEFAULT)
     if not chosen and not guessed:
         return None
-    from ringhil.emulator.campaign.verify.discover import is_cluster, looks_like_scenario, speaks_of_cards
+    from ringhil.emulator.campaign.verify.discover import broken, is_cluster, looks_like_scenario, speaks_of_cards
 
     ours = looks_like_scenario(file_path) or (named and is_cluster(file_path))
+    ours = ours or ((named or config.getoption(_ALL)) and broken(file_path))
     if not ours or (guessed and not speaks_of_cards(file_path)):
         return None
     from ringhil.emulator.pytest_plugin.items import ScenarioFile
@@ -107,15 +108,14 @@ def pytest_runtest_makereport(
     if folder is not None and servers and call.when == "call" and call.excinfo is not None and report.failed:
         from ringhil.emulator.pytest_plugin.recorded import leave
 
-        lines = leave(folder, item.nodeid, call.excinfo.exconly(tryshort=True), servers)
+        lines = [*leave(folder, item.nodeid, call.excinfo.exconly(tryshort=True), servers)]
+        item.user_properties += [(word, rest) for word, _, rest in (line.partition(": ") for line in lines)]  # of JUnit
         report.sections.append(("recorded by ringhil", "\n".join(lines)))
     return report
 
 
 @pytest.fixture
-def ringhil(
-    request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> "Iterator[Callable[..., Driven]]":
+def ringhil(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[Callable[..., Driven]]":
     """A function `ringhil(source, variant=None, seed=None)` that powers a server up and gives it to the test.
 
     `source`: a Scenario, the path of a file (a relative one starts beside the test file), or the text of one.
@@ -125,20 +125,19 @@ def ringhil(
     from ringhil.emulator.server.hashes import hashes
 
     started = request.node.stash[_driven] = list[Driven]()
+    said = request.node.user_properties  # the fixture `record_property` warns with --junitxml
 
     def start(source: "Scenario | Path | str", *, variant: str | None = None, seed: int | None = None) -> Driven:
         chosen = request.config.getoption(_SEED) if seed is None else seed
         scenario = scenario_of(source, request.path.parent, variant, chosen)
         library = library_of(request.config.getoption(_RTL), request.config.getoption(_TOP))
         firmware = firmware_chosen(tuple(request.config.getoption(_FIRMWARE)))
-        record_property("seed", scenario.seed)
-        for name, value in hashes(scenario, library.rtl, firmware).items():
-            record_property(name, value)
+        said.extend([("seed", scenario.seed), *hashes(scenario, library.rtl, firmware).items()])
         server = Driven(scenario, library, tmp_path / f"scenario-{len(started) + 1}.yaml", firmware)
         started.append(server)
         return server
 
     yield start
     for server in started:
-        record_property("cycles", server.now)
+        said.append(("cycles", server.now))
         server.close()

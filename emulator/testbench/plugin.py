@@ -6,7 +6,7 @@ then. Folders are pytest's `tmp_path`, so tests may run in parallel (xdist). The
 marker `cocotb_tests("bench_mine")` a test is one item for each cocotb test of that module.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,9 +57,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def ringhil_bench(
-    request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> "BenchRunner":
+def ringhil_bench(request: pytest.FixtureRequest, tmp_path: Path) -> "BenchRunner":
     """A function `run(module, top, sources, ...)`: build the bench, run the cocotb tests of the module that lies beside
     the test file, fail with what failed, its seed and its waves."""
     from ringhil.emulator.testbench.fixture import BenchRunner
@@ -69,7 +67,7 @@ def ringhil_bench(
         request.node.nodeid,
         request.path.parent,
         tmp_path,
-        record_property,
+        lambda name, value: request.node.user_properties.append((name, value)),
         seed=int(option(_SEED)),
         waves=option(_WAVES),
         coverage=option(_COVERAGE),

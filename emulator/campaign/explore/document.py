@@ -32,10 +32,15 @@ def document(
     total = joined("all", classes)
     written = {case.row.key: case for case in failing}
     failed, ways = main_failures(store, number), sorts(store, number)
-    why = {way.name: str(entry) for way in ways if (entry := _known(way, known, file)) is not None}
+    why = {way.name: str(entry) for way in ways if (entry := _known(way, known.current, file)) is not None}
+    over = {
+        way.name: str(entry)
+        for way in ways
+        if way.name not in why and (entry := _known(way, known.expired, file)) is not None
+    }
     by_cls = Counter(cls for way in ways if way.name in why for cls in way.classes)
     whole = total.cases >= explored.cases == sum(kept.space.values())  # and no shard
-    stale = _stale(known, file, [way.name for way in ways]) if whole else []
+    stale = _stale(known.current, file, [way.name for way in ways]) if whole else []
     return {
         "name": kept.name,
         "campaign": number,
@@ -61,24 +66,24 @@ def document(
         "stale": stale,
         "classes": [{**c.to_json(), "known": by_cls[c.cls]} for c in classes],
         "total": total.to_json(),
-        "sorts": [{**_sort_json(way, written), "known": why.get(way.name)} for way in ways],
+        "sorts": [{**_sort_json(way, written), "known": why.get(way.name), "over": over.get(way.name)} for way in ways],
         "failing": [_failing_json(row, written.get(row.key)) for row in failed],
     }
 
 
-def _known(way: Sort, known: KnownFailures, file: str) -> KnownFailure | None:
+def _known(way: Sort, known: Sequence[KnownFailure], file: str) -> KnownFailure | None:
     """The entry by which it is. What could not be played is never known."""
     if way.first.result.verdict != VerdictWord.FAIL:
         return None
     return next((entry for entry in _about(known, file) if entry.explains(way.name)), None)
 
 
-def _about(known: KnownFailures, file: str) -> list[KnownFailure]:
+def _about(known: Sequence[KnownFailure], file: str) -> list[KnownFailure]:
     """Entries about sorts of this scenario."""
-    return [entry for entry in known.current if entry.sort is not None and entry.names(file, file)]
+    return [entry for entry in known if entry.sort is not None and entry.names(file, file)]
 
 
-def _stale(known: KnownFailures, file: str, names: Sequence[str]) -> list[str]:
+def _stale(known: Sequence[KnownFailure], file: str, names: Sequence[str]) -> list[str]:
     """Those of which no case has failed."""
     gone = (entry for entry in _about(known, file) if not any(map(entry.explains, names)))
     return [f"{entry.sort}: no case has failed in this sort, and it is known to: {entry}" for entry in gone]
@@ -115,6 +120,7 @@ def _failing_json(row: Row, written: Failing | None) -> dict[str, Any]:
         "shrunk": None,
         "smallest": None,
         "recording": None,
+        "step": None,
         "page": None,
         "no_page": None,
     }
@@ -124,5 +130,5 @@ def _failing_json(row: Row, written: Failing | None) -> dict[str, Any]:
         files = {"file": str(written.file), "replay": written.command, "shrunk": shrunk, "recording": recording}
         files["page"] = None if written.page is None else str(written.page)
         files["no_page"] = written.no_page or None
-        files["smallest"] = written.smallest
+        files |= {"smallest": written.smallest, "step": written.step}
     return {**row_json(row), **files, "doomed": None if written is None else written.doomed}

@@ -46,9 +46,16 @@ class Failing:
     @property
     def smallest(self) -> str | None:
         """The command that replays `shrunk`, with the same RTL and firmware."""
-        if self.shrunk is None:
-            return None
-        return self.command.replace(shlex.quote(str(self.file)), shlex.quote(str(self.shrunk)), 1)
+        return None if self.shrunk is None else self._with("run", self.shrunk)
+
+    @property
+    def step(self) -> str | None:
+        """The command that walks through `recording`, with the same RTL and firmware."""
+        return None if self.recording is None else self._with("step", self.recording)
+
+    def _with(self, word: str, file: Path) -> str:
+        old, new = (shlex.join(["ringhil", *words]) for words in (("run", str(self.file)), (word, str(file))))
+        return self.command.replace(old, new, 1)
 
 
 def scenario_of(campaign: StoredCampaign, row: Row) -> Scenario:

@@ -11,6 +11,7 @@
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
+from ringhil.emulator.judge.known import WAS_KNOWN
 from ringhil.emulator.pages.junit import duration, written
 
 _ALL = "all was played"
@@ -19,7 +20,7 @@ _ALL = "all was played"
 def junit(document: dict[str, Any], at_least: float = 0.0) -> str:
     """The document of `explore --json` for readers of JUnit; `at_least`: share of the cases that had to be played."""
     classes, incomplete = document["classes"], document["done"] < document["cases"]
-    few = incomplete and document["covered"] < at_least
+    few = too_few(document, at_least)
     counts = {
         "failures": str(sum(_state(c) == "failure" for c in classes) + few + len(document["stale"])),
         "errors": str(sum(_state(c) == "error" for c in classes)),
@@ -50,6 +51,11 @@ def junit(document: dict[str, Any], at_least: float = 0.0) -> str:
     return written(root)
 
 
+def too_few(document: dict[str, Any], at_least: float) -> bool:
+    """Whether a smaller share of the cases was played; `covered` is rounded."""
+    return bool(document["done"] < document["cases"] and document["done"] / document["cases"] < at_least)
+
+
 def _case(suite: ElementTree.Element, name: str) -> ElementTree.Element:
     attributes = {"classname": "ringhil.explore", "name": name, "time": duration(0)}
     return ElementTree.SubElement(suite, "testcase", attributes)
@@ -67,8 +73,10 @@ def _failed(case: ElementTree.Element, each: dict[str, Any], document: dict[str,
     shown = [row for row in document["failing"] if row["class"] == each["class"]]
     sorts = dict.fromkeys(row["sort"] or row["violated"] or row["verdict"] for row in shown)
     lines = [f"{number:,} of {each['cases']:,} cases"]
+    over = {way["first"]: way["over"] for way in document["sorts"] if way["over"]}
     for row in shown:
         lines += [f"{row['verdict']}: {row['key']}", *(f"  {text}" for text in row["failures"])]
+        lines += [f"  {WAS_KNOWN}: {over[row['key']]}"] if row["key"] in over else []
         lines += [f"  {word}: {row[word]}" for word in ("replay", "smallest") if row[word]]
     if len(shown) < number:
         lines.append(f"and {number - len(shown):,} more; `ringhil explore query` shows them")

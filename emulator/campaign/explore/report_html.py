@@ -21,6 +21,7 @@ from ringhil.emulator.campaign.explore.sorts import main_failures, sorts
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.debug.commands import lost_since
 from ringhil.emulator.files import reason_of, shown, write_whole
+from ringhil.emulator.judge.known import WAS_KNOWN
 from ringhil.emulator.pages.one_file import report as report_text
 
 MOST_WORST = 20
@@ -68,7 +69,7 @@ def report(
     figures = gathered(store.rows(number))
     worst = store.rows(number, _MEASURED, order=ORDERS["bound"], limit=MOST_WORST)
     failures = main_failures(store, number, MOST_FAILURES)
-    small = {case.row.key: case.shrunk for case in failing if case.shrunk is not None}
+    small = {case.row.key: case for case in failing}
     lost = {case.row.key: "\n".join(lost_since(case.doomed)) for case in failing if case.doomed is not None}
     single, several = figures.spreads_of(figures.single), figures.spreads_of(figures.multiple)
     charts = [
@@ -84,6 +85,8 @@ def report(
         figures=figures,
         verdict=told["verdict"] if told else verdict(figures.total, _cases(kept)),
         known={way["sort"]: way["known"] for way in told["sorts"] if way["known"]} if told else {},
+        over={way["sort"]: way["over"] for way in told["sorts"] if way["over"]} if told else {},
+        was_known=WAS_KNOWN,
         stale=told["stale"] if told else [],
         sorts=[(sort, _small(small.get(sort.first.key))) for sort in sorts(store, number)],
         lost=lost,
@@ -117,14 +120,14 @@ def moment(case: Failing, report: Path) -> str:
     return href(case.page, report) + ("" if case.moment is None else f"#{case.moment}")
 
 
-def _small(path: Path | None) -> tuple[str, str] | None:
-    """The command that plays it, and what is in the file."""
-    if path is None:
+def _small(case: Failing | None) -> tuple[str, str] | None:
+    """The command that plays what was made small, and what is in the file."""
+    if case is None or case.shrunk is None or case.smallest is None:
         return None
     try:
-        return f"ringhil run {shlex.quote(str(path))}", path.read_text(encoding="utf-8")
+        return case.smallest, case.shrunk.read_text(encoding="utf-8")
     except OSError as error:
-        raise ExploreError(f"{shown(path)}: cannot be read: {reason_of(error)}") from error
+        raise ExploreError(f"{shown(case.shrunk)}: cannot be read: {reason_of(error)}") from error
 
 
 def _cases(kept: StoredCampaign) -> int:

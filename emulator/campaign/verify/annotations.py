@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ringhil.emulator.campaign.verify.report import VerifyReport
+from ringhil.emulator.campaign.verify.report import VerifyReport, told_of
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.pages import cell, code, render
 from ringhil.emulator.pages.github import at_most, error
@@ -76,6 +76,7 @@ def github(report: VerifyReport, root: Path | None) -> list[str]:
         error(f"ringhil: {mark.kind}", mark.message, file=_relative(mark.file, root), line=mark.line, col=mark.column)
         for mark in marks(report)
     ]
+    errors += [error("ringhil verify", text) for text in report.of_no_file]
     return at_most(errors, "places")
 
 
@@ -99,7 +100,8 @@ def summary(report: VerifyReport) -> str:
         rows.append(row)
         shown += len(verdicts)
     left = sum(len(verdicts) for _, verdicts in sorts) - shown
-    return render("verify.md.j2", report=report, rows=rows, left=left, sorts=sorts[: len(rows)])
+    notes = report.of_no_file + ([told_of(report.passed_over)] if report.passed_over else [])
+    return render("verify.md.j2", report=report, rows=rows, left=left, sorts=sorts[: len(rows)], notes=notes)
 
 
 def _row(verdicts: Sequence[Verdict]) -> str:

@@ -42,6 +42,10 @@ class _Result(_Lenient):
         """Verdict alone."""
         return "known" if self.known else self.verdict
 
+    def edited(self, other: "_Result") -> bool:
+        """Whether the scenario is another one, as far as both are told: one that wasn't played to its end has none."""
+        return None not in (self.scenario, other.scenario) and self.scenario != other.scenario
+
     def differs(self, other: "_Result") -> bool:
         """Whether verdict or sort do, as far as both are told."""
         sorts = all(failure.sort for result in (self, other) for failure in result.failures)
@@ -106,7 +110,7 @@ def compared(old: VerifyDocument, new: VerifyDocument) -> VerifyComparison:
     """By the ids of variants."""
     before, after = ({each.id: each for each in document.results} for document in (old, new))
     changes = [
-        VerdictChange(id_, before[id_].what, now.what, before[id_].scenario != now.scenario)
+        VerdictChange(id_, before[id_].what, now.what, before[id_].edited(now))
         for id_, now in after.items()
         if id_ in before and before[id_].differs(now)
     ]

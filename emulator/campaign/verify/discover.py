@@ -2,24 +2,27 @@
 
 A file counts when its name ends in .yaml, .yml or .json and it has a top-level key `server`, or those of a cluster of
 which something is expected, `cluster` and `expect`; or when it speaks of what only scenarios have, and a key of it is a
-near miss of that (`Server`, `sever`). A file that is named counts whatever it is. So a mistake in it is shown, and not
-passed over. Left out are hidden files and folders, and what verify itself has left of failures: folders with a
-`replay.json`. Whatever else has such a name is passed over, and that is said.
+near miss of that (`Server`, `sever`). So does a .yaml or .yml that is empty or no YAML: it may be one that was cut off.
+A file that is named counts whatever it is. So a mistake in it is shown, and not passed over. Left out are hidden files
+and folders, and what verify itself has left of failures: folders with a `replay.json`. Whatever else has such a name is
+passed over, and that is said.
 """
 
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.scenario import ScenarioError
-from ringhil.emulator.scenario.yaml.events import MAX_BYTES
+from ringhil.emulator.scenario.yaml.events import MAX_BYTES, events
 from ringhil.emulator.scenario.yaml.parse import parse
 
 REPLAY = "replay.json"
-SUFFIXES = (".yaml", ".yml", ".json")
+_YAML = (".yaml", ".yml")
+SUFFIXES = (*_YAML, ".json")
 
 _BLOCK = re.compile(rb"""^(?:\xef\xbb\xbf)?(?:server|"server"|'server')[ \t]*:(?:[ \t\r]|$)""", re.MULTILINE)
 _CLUSTER, _EXPECT = (
@@ -33,6 +36,7 @@ _CARDS = re.compile(rb"""["']?\bcards["']?[ \t]*:""")
 _OURS = re.compile(rb"""["']?\b(?:cards|host_links|timeline|expect)["']?[ \t]*:""")
 _KEY = re.compile(r"""^([ \t]*)["']?([^\s"'#:{}\[\],-][^\s"'#:{}\[\],]{0,15})["']?[ \t]*:(?:\s|$)""", re.MULTILINE)
 _MOST_CHANGES = 2
+_MOST_BROKEN = 1 << 16  # bytes; a scenario has its `server` before that, and reading takes a second
 _OWN = {"timeline", "expect", "workload", "invariants", "sharing", "switching", "sweep"}
 
 
@@ -141,7 +145,7 @@ def _head(file: Path) -> bytes:
         return b""
 
 
-def _below(path: Path, passed: Callable[[Path], None] = lambda path: None) -> Iterator[Path]:
+def _below(path: Path, passed: Callable[[Path], None] | None = None) -> Iterator[Path]:
     if not path.exists():
         raise VerifyError(f"{path}: there is no such file or folder")
     if not path.is_dir():
@@ -152,7 +156,7 @@ def _below(path: Path, passed: Callable[[Path], None] = lambda path: None) -> It
         if REPLAY in files:
             continue
         for name in folders:
-            if (link := Path(folder, name)).is_symlink():
+            if passed is not None and (link := Path(folder, name)).is_symlink():
                 passed(link)
         for name in sorted(files):
             file = Path(folder, name)
@@ -160,8 +164,23 @@ def _below(path: Path, passed: Callable[[Path], None] = lambda path: None) -> It
                 continue
             if looks_like_scenario(file) or not _readable(file):
                 yield file
-            else:
+            elif passed is not None:  # those of them that are broken have been found before
                 passed(file)
+            elif broken(file):
+                yield file
+
+
+def broken(file: Path) -> bool:
+    """Whether nothing can be told of a file: it is empty, or no YAML. Not of JSON: a shell makes an empty file of what
+    it is told to write, such as `--json > today.json`."""
+    head = _head(file)
+    if not file.name.lower().endswith(_YAML) or len(head) > _MOST_BROKEN:
+        return False
+    try:
+        deque(events(head.decode("utf-8"), ""), maxlen=0)
+    except (ScenarioError, UnicodeDecodeError):
+        return True
+    return not head.strip()
 
 
 def _readable(file: Path) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ringhil.emulator.campaign.verify.report import VerifyReport
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
-from ringhil.emulator.judge.known import KnownFailures
+from ringhil.emulator.judge.known import WAS_KNOWN, KnownFailures
 from ringhil.emulator.judge.outcome import VerdictWord
 
 KNOWN = "known"  # kind of the failure of what passes
@@ -19,7 +19,7 @@ def excused(verdict: Verdict, known: KnownFailures) -> Verdict:
             return replace(verdict, known=str(why))
         if over is not None:
             first, *others = verdict.failures
-            noted = replace(first, notes=(*first.notes, f"it was known, and that is over: {over}"))
+            noted = replace(first, notes=(*first.notes, f"{WAS_KNOWN}: {over}"))
             return replace(verdict, failures=(noted, *others))
     elif verdict.state == VerdictWord.PASS and (entry := known.of(*where)) is not None:
         text = f"it passes, and is known to fail: {entry}; take it off the list"

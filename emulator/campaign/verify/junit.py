@@ -10,14 +10,14 @@
 | `skipped` | what an interrupted run has not played of a file; what is known to fail, and does |
 
 An interrupted run has the property `interrupted` in every suite, and a suite of its own with an error: it has not
-passed.
+passed. So has one of which a `--select` fits nothing. The property `passed_over` names what is no scenario.
 """
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
 
-from ringhil.emulator.campaign.verify.report import Unplayed, VerifyReport
+from ringhil.emulator.campaign.verify.report import Unplayed, VerifyReport, told_of
 from ringhil.emulator.campaign.verify.verdict import Failure, Verdict
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pages.junit import duration, written
@@ -34,6 +34,7 @@ def junit(report: VerifyReport, *, places: bool = False) -> str:
         files.setdefault(left.file, ([], []))[1].append(left)
     known = {"ringhil": report.version, "rtl": report.rtl, **report.hashes}
     properties = known | ({"interrupted": "true"} if report.stopped else {})
+    properties |= {"passed_over": told_of(report.passed_over)} if report.passed_over else {}
     for file, (verdicts, unplayed) in files.items():
         name = file.as_posix()
         suite = ElementTree.SubElement(root, "testsuite", {"name": name, "file": name, **_counts(verdicts, unplayed)})
@@ -44,7 +45,9 @@ def junit(report: VerifyReport, *, places: bool = False) -> str:
             case = _empty_case(suite, _classname(file), "not played")
             ElementTree.SubElement(case, "skipped", {"type": "interrupted", "message": left.text}).text = left.text
     if report.stopped:
-        _interrupted(root, report, properties)
+        _incomplete(root, "all was played", "interrupted", report.interruption, properties)
+    if report.unmatched:
+        _incomplete(root, "all was found", "select", report.why_unmatched, properties)
     if report.stale:
         _stale(root, report, properties)
     for name in ("tests", "failures", "errors"):
@@ -71,13 +74,13 @@ def _counts(verdicts: Sequence[Verdict], unplayed: Sequence[Unplayed]) -> dict[s
     }
 
 
-def _interrupted(root: ElementTree.Element, report: VerifyReport, properties: dict[str, str]) -> None:
+def _incomplete(root: ElementTree.Element, name: str, kind: str, text: str, properties: dict[str, str]) -> None:
+    """A suite with one error, which belongs to no file."""
     counts = {"tests": "1", "failures": "0", "errors": "1", "skipped": "0", "time": duration(0)}
     suite = ElementTree.SubElement(root, "testsuite", {"name": "ringhil verify", **counts})
     _properties(suite, properties)
-    case = _empty_case(suite, "ringhil.verify", "all was played")
-    error = {"type": "interrupted", "message": report.interruption}
-    ElementTree.SubElement(case, "error", error).text = report.interruption
+    case = _empty_case(suite, "ringhil.verify", name)
+    ElementTree.SubElement(case, "error", {"type": kind, "message": text}).text = text
 
 
 def _stale(root: ElementTree.Element, report: VerifyReport, properties: dict[str, str]) -> None:

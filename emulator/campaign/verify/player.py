@@ -46,10 +46,16 @@ class Player:
     evidence: Evidence | None
     _loaded: "OrderedDict[int, tuple[AnyVariants, Sequence[int]]]" = field(default_factory=OrderedDict)
 
-    def load(self, file: int) -> tuple[AnyVariants, Sequence[int]]:
-        """A file's variants and the numbers of those that are to be played. Raises ScenarioError."""
+    def load(self, file: int) -> tuple[AnyVariants | tuple[()], Sequence[int]]:
+        """A file's variants and the numbers of those that are to be played. Raises ScenarioError, but for a file of
+        which nothing is to be played."""
         if file not in self._loaded:
-            variants = self.read(file)
+            try:
+                variants = self.read(file)
+            except ScenarioError:
+                if self.selection.leaves_out((self.files[file].as_posix(), "")):
+                    return (), ()
+                raise
             self._loaded[file] = (variants, chosen(self.files[file], file, variants, self.selection))
             if len(self._loaded) > _FILES_KEPT:
                 self._loaded.popitem(last=False)
@@ -178,18 +184,24 @@ def listed(files: Sequence[Path], selection: Selection) -> list[str]:
     """Ids, in the order in which verdicts come. Raises ScenarioError for a file that can't be used."""
     names = []
     for number, file in enumerate(files):
-        variants = variants_of(file)
+        try:
+            variants = variants_of(file)
+        except ScenarioError:
+            if selection.leaves_out((file.as_posix(), "")):
+                continue
+            raise
         numbers = chosen(file, number, variants, selection)
         names += [identity(file, name_of(variants, n)[0]) for n in numbers]
     return names
 
 
 def names(files: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Id and name of each variant of each file that can be used."""
+    """Id and name of each variant of each file; of one that can't be used, the path alone."""
     for file in files:
         try:
             variants = variants_of(file)
         except ScenarioError:
+            yield file.as_posix(), ""
             continue
         for number in range(len(variants)):
             text, name = name_of(variants, number)

@@ -27,8 +27,8 @@ class Unplayed:
 class VerifyReport:
     """`results` in the order of files and variants. `stopped`: what ended the run early, else None; `unplayed`:
     what it left, in the order of the files; `passed_over`: files below its paths that are no scenarios; `unmatched`:
-    patterns of `--select` that no variant fits; `hashes`: of RTL and firmware; `whole`: numbers of the files of which
-    there are all verdicts."""
+    patterns of `--select` that no variant fits, and `why_unmatched`, that in words; `hashes`: of RTL and firmware;
+    `whole`: numbers of the files of which there are all verdicts."""
 
     results: tuple[Verdict, ...]
     rtl: str
@@ -38,6 +38,7 @@ class VerifyReport:
     unplayed: tuple[Unplayed, ...] = ()
     passed_over: tuple[Path, ...] = ()
     unmatched: tuple[str, ...] = ()
+    why_unmatched: str = ""
     hashes: Mapping[str, str] = field(default_factory=dict)
     stale: tuple[str, ...] = ()  # what is known of sorts of which nothing has failed: that fails
     whole: frozenset[int] = frozenset()
@@ -60,6 +61,11 @@ class VerifyReport:
     def bad(self) -> Sequence[Verdict]:
         """Those that did not pass, where that is news."""
         return [v for v in self.results if v.bad]
+
+    @property
+    def of_no_file(self) -> list[str]:
+        """What is wrong, and is no verdict on a file."""
+        return [*self.stale, *([self.why_unmatched] if self.unmatched else [])]
 
     def sorts(self) -> list[tuple[str, list[Verdict]]]:
         """Those that did not pass by the sort of their main failure; what lasts first, then the most frequent."""
@@ -151,6 +157,16 @@ class VerifyReport:
             ],
             "results": [v.to_json() for v in self.results],
         }
+
+
+_NAMED = 5  # files that are passed over
+
+
+def told_of(paths: Sequence[Path]) -> str:
+    """One line that counts and names files that are passed over."""
+    names = ", ".join(path.as_posix() for path in paths[:_NAMED]) + (", ..." if len(paths) > _NAMED else "")
+    these = "1 file that is" if len(paths) == 1 else f"{len(paths):,} files that are"
+    return f"passed over: {these} no scenario (no top-level key 'server'): {names}"
 
 
 def _lasts(verdict: Verdict) -> bool | None:

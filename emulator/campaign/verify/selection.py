@@ -68,7 +68,11 @@ class Selection:
         if self.only is not None and texts[0] not in self.only:
             return False
         chosen = not self._wanted or any(pattern.fits(texts) for pattern in self._wanted)
-        return chosen and not any(pattern.fits(texts) for pattern in self._left_out)
+        return chosen and not self.leaves_out(texts)
+
+    def leaves_out(self, texts: tuple[str, str]) -> bool:
+        """Whether a pattern does, by id and name; of a file that can't be read the id is its path."""
+        return any(pattern.fits(texts) for pattern in self._left_out)
 
     def unmatched(self, played: Iterable[Verdict]) -> tuple[str, ...]:
         """The patterns that fit nothing of what was played; of a shard it can't be told."""

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ringhil.emulator.campaign.explore import ExploreError
-from ringhil.emulator.campaign.explore.document import INCOMPLETE, document
+from ringhil.emulator.campaign.explore.document import document
 from ringhil.emulator.campaign.explore.explorer import Conditions, Explored, explore
 from ringhil.emulator.campaign.explore.failing import (
     Failing,
@@ -28,7 +28,13 @@ from ringhil.emulator.forks import processors
 from ringhil.emulator.front.cli import dask, terminal
 from ringhil.emulator.front.cli.boards import boards_again, firmware_given, jobs_for
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.explore_query import compare_command, merge_command, query_command
+from ringhil.emulator.front.cli.explore_query import (
+    at_least_option,
+    compare_command,
+    ended,
+    merge_command,
+    query_command,
+)
 from ringhil.emulator.front.cli.explore_tables import errors, show
 from ringhil.emulator.front.cli.known import known_of, known_options
 from ringhil.emulator.front.cli.options import (
@@ -40,8 +46,8 @@ from ringhil.emulator.front.cli.options import (
     rtl_options,
     shard_option,
 )
-from ringhil.emulator.front.cli.written import Output, check_apart, refuse_in_junit, report_must_be_possible
-from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
+from ringhil.emulator.front.cli.written import Output, check_apart, report_must_be_possible
+from ringhil.emulator.judge.outcome import NOT_JUDGED
 from ringhil.emulator.scenario import FAULTS, Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 
@@ -166,13 +172,7 @@ def _lasts(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option("--whole", is_flag=True, help="Play each case to its end, as `run` does, instead.")
 @click.option("--number", type=click.IntRange(min=1), help="Stop after this many cases.")
 @click.option("--time", "seconds", type=Seconds(0), metavar="SECONDS", help="Stop after this many seconds.")
-@click.option(
-    "--at-least",
-    type=click.FloatRange(0, 1),
-    default=0,
-    metavar="SHARE",
-    help="Fail when a smaller share of the cases has been played, 0 to 1, whatever came of them.",
-)
+@at_least_option
 @click.option(
     "--limit",
     type=Seconds(0.1, 86400),
@@ -267,17 +267,7 @@ def command(**options: Any) -> int:
             else:
                 show(result, results)
             terminal.annotate(lambda: errors(result, options["server"].as_posix()), "ways to fail")
-    if result["verdict"] == NOT_JUDGED:
-        text = f"{options['server']}: no case was played{_why_none(found)}"
-        click.echo(f"ringhil: {text}", err=True)
-        if options["junit"] is not None:
-            refuse_in_junit(options["junit"], "ringhil explore", text)
-        return 2
-    if result["covered"] < options["at_least"]:
-        wanted = f"--at-least asks for {100 * options['at_least']:g} % of them"
-        terminal.say(f"ringhil: {options['server']}: {result['done']:,} of {found.cases:,} cases: {wanted}", err=True)
-        return 1
-    return 0 if result["verdict"] in (VerdictWord.PASS, INCOMPLETE) else 1
+    return ended("ringhil explore", result, options["at_least"], options["server"], options["junit"], _why_none(found))
 
 
 def _why_none(found: Explored) -> str:

@@ -11,6 +11,7 @@ from ringhil.emulator.campaign.explore.document import INCOMPLETE, document, row
 from ringhil.emulator.campaign.explore.explorer import Explored
 from ringhil.emulator.campaign.explore.failing import write_cases
 from ringhil.emulator.campaign.explore.junit import junit as as_junit
+from ringhil.emulator.campaign.explore.junit import too_few
 from ringhil.emulator.campaign.explore.merge import merge
 from ringhil.emulator.campaign.explore.query import ORDERS, Wanted, chosen, compare, find
 from ringhil.emulator.campaign.explore.store import Store
@@ -18,10 +19,17 @@ from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.explore_tables import show, show_campaigns, show_comparison, show_rows
 from ringhil.emulator.front.cli.options import FILE, json_option
-from ringhil.emulator.front.cli.written import Output, check_apart, report_must_be_possible
-from ringhil.emulator.judge.outcome import VerdictWord
+from ringhil.emulator.front.cli.written import Output, check_apart, refuse_in_junit, report_must_be_possible
+from ringhil.emulator.judge.outcome import NOT_JUDGED, VerdictWord
 
 _NUMBER = click.IntRange(min=1)
+at_least_option = click.option(
+    "--at-least",
+    type=click.FloatRange(0, 1),
+    default=0,
+    metavar="SHARE",
+    help="Fail when a smaller share of the cases has been played, 0 to 1, whatever came of them.",
+)
 
 
 @click.command("query")
@@ -119,11 +127,15 @@ def compare_command(
 @click.argument("parts", type=FILE, nargs=-1, required=True, metavar="PART...")
 @click.option("--report", type=FILE, metavar="FILE.html", help="Write a report as an HTML page.")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write a test case for each class as JUnit XML.")
+@at_least_option
 @json_option
-def merge_command(store: Path, parts: tuple[Path, ...], report: Path | None, junit: Path | None, as_json: bool) -> int:
+def merge_command(
+    store: Path, parts: tuple[Path, ...], report: Path | None, junit: Path | None, at_least: float, as_json: bool
+) -> int:
     """Put the last campaigns of PARTs, played with --shard on several machines, into STORE as one.
 
-    They must be of one scenario, RTL, firmware, version, and have the same arguments. Exit code 1: a case has failed.
+    They must be of one scenario, RTL, firmware, version, and have the same arguments. Exit code 1: a case has failed,
+    or fewer have been played than --at-least asks for: 1 where no part may be missing.
     """
     results = terminal.beside(as_json, report=report, junit=junit)
     with explained(), ExitStack() as opened:
@@ -143,9 +155,26 @@ def merge_command(store: Path, parts: tuple[Path, ...], report: Path | None, jun
                 from ringhil.emulator.campaign.explore.report_html import write_report  # only then
 
                 write_report(kept, number, report)
-        if xml is not None:
-            xml.write(as_junit(found))
+        if xml is not None and found["verdict"] != NOT_JUDGED:
+            xml.write(as_junit(found, at_least))
         _print("explore", found, as_json, lambda: show(found, results))
+    return ended("ringhil explore merge", found, at_least, store, junit)
+
+
+def ended(
+    command: str, found: dict[str, Any], at_least: float, of: Path, junit: Path | None, why_none: str = ""
+) -> int:
+    """The exit code of a campaign that was shown; `of` which, and `why_none` of its cases was played."""
+    if found["verdict"] == NOT_JUDGED:
+        text = f"{of}: no case was played{why_none}"
+        terminal.say(f"ringhil: {text}", err=True)
+        if junit is not None:
+            refuse_in_junit(junit, command, text)
+        return 2
+    if too_few(found, at_least):
+        wanted = f"--at-least asks for {100 * at_least:g} % of them"
+        terminal.say(f"ringhil: {of}: {found['done']:,} of {found['cases']:,} cases: {wanted}", err=True)
+        return 1
     return 0 if found["verdict"] in (VerdictWord.PASS, INCOMPLETE) else 1
 
 

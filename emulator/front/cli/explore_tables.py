@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ringhil.emulator.campaign.explore.summary import rate_bound
+from ringhil.emulator.judge.known import WAS_KNOWN
 from ringhil.emulator.pages.github import error
 from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.pages.verdicts import marked, ok
@@ -21,7 +22,7 @@ def show(document: dict[str, Any], console: Console) -> None:
     """The summary of a campaign."""
     d = document
     console.print(f"[bold]{escape(d['name'])}[/bold]  campaign {d['campaign']}, seed {d['seed']}")
-    print_table(console, _classes(d))
+    print_table(console, _classes(d, console))
     parts = ", ".join(f"{size:,} {part}" for part, size in d["space"].items())
     console.print(f"space: {parts}; covered {d['done']:,} of {d['cases']:,} cases ({100 * d['covered']:.4g} %)")
     console.print(_run(d["run"]))
@@ -44,6 +45,7 @@ def errors(document: dict[str, Any], file: str) -> list[str]:
         if not way["known"]:
             case = cases[way["first"]]
             told = [f"{way['cases']:,} x {way['sort']}", case["key"], *case["failures"][:1]]
+            told += [f"{WAS_KNOWN}: {way['over']}"] if way["over"] else []
             told += [f"{word}: {case[word]}" for word in ("replay", "smallest") if case[word]]
             found.append(error(title, "\n".join(told), file=file, line=1))
     return found
@@ -58,14 +60,16 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
         console.print(f"{count} {escape(one['sort'])}", soft_wrap=True)
         if one["known"]:
             console.print(f"  known to fail: {escape(one['known'])}", soft_wrap=True)
+        if one["over"]:
+            console.print(f"  {WAS_KNOWN}: {escape(one['over'])}", soft_wrap=True)
         case = cases[one["first"]]
         console.print(f"  {case['verdict']}: {escape(case['key'])}", soft_wrap=True)
         for text in case["failures"][:3]:
             console.print(f"  {escape(text)}", soft_wrap=True)
         if case["replay"]:
             console.print(f"  replay: {escape(case['replay'])}", soft_wrap=True)
-        if case["recording"]:
-            console.print(f"  recorded: ringhil step {escape(case['recording'])}", soft_wrap=True)
+        if case["step"]:
+            console.print(f"  recorded: {escape(case['step'])}", soft_wrap=True)
         if case["doomed"]:
             from ringhil.emulator.debug.commands import turns  # loads all that stepping needs
 
@@ -81,7 +85,7 @@ def _failures(document: dict[str, Any], failed: int, console: Console) -> None:
         console.print("--store keeps all cases, `ringhil explore query` shows them")
 
 
-def _classes(document: dict[str, Any]) -> Table:
+def _classes(document: dict[str, Any], console: Console) -> Table:
     found = table(
         "class",
         "cases",
@@ -103,7 +107,7 @@ def _classes(document: dict[str, Any]) -> Table:
     shown += several if len(several) <= _MOST_CLASSES else bad[:_MOST_CLASSES]
     for c in (*shown, {**document["total"], "class": "all"}):
         failed = c["failed"] + c["errors"]
-        bound = c["failure_rate_bound"]
+        bound, worst = c["failure_rate_bound"], c["worst"] or "-"
         found.add_row(
             escape(c["class"]),
             f"{c['cases']:,}",
@@ -111,7 +115,7 @@ def _classes(document: dict[str, Any]) -> Table:
             _number(c["recovery"]),
             _number(c["bound"]),
             "-" if c["transits"] is None else f"{c['transits']:g}",
-            escape(_short(c["worst"] or "-")),
+            escape(_short(worst) if console.is_terminal else worst),
             marked("failed", f"{failed:,}") if failed else "0",
             "-" if bound is None else f"{100 * bound:.3g} %",
         )

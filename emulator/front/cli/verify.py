@@ -22,7 +22,7 @@ from ringhil.emulator.campaign.verify.kept import KeptVerdicts
 from ringhil.emulator.campaign.verify.last import keep_failed
 from ringhil.emulator.campaign.verify.last import last_failed as ids_that_failed
 from ringhil.emulator.campaign.verify.player import Player, listed, names
-from ringhil.emulator.campaign.verify.report import Unplayed
+from ringhil.emulator.campaign.verify.report import Unplayed, told_of
 from ringhil.emulator.campaign.verify.run import LIMIT
 from ringhil.emulator.campaign.verify.selection import Selection, nothing
 from ringhil.emulator.engine.library import RTL, cells_library
@@ -41,7 +41,7 @@ from ringhil.emulator.front.cli.options import (
     shard_option,
 )
 from ringhil.emulator.front.cli.verify_compare import compare_command
-from ringhil.emulator.front.cli.verify_reports import Reports, show, told_of
+from ringhil.emulator.front.cli.verify_reports import Reports, show
 from ringhil.emulator.front.cli.written import Output, append, check_apart
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.pages.github import on_github
@@ -227,6 +227,7 @@ def command(
                 report,
                 passed_over=passed,
                 unmatched=unmatched,
+                why_unmatched=nothing(replace(selection, patterns=unmatched)) if unmatched else "",
                 hashes=hashes(None, report.rtl or None, chosen),
                 stale=stale(report, expected) if all_ else (),
                 idle=idle(report, expected) if all_ else (),
@@ -249,7 +250,7 @@ def command(
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         terminal.say(f"ringhil: {place(errors[0], errors[0].failures[0])}{more}", err=True)
     elif report.unmatched:
-        terminal.say(f"ringhil: {nothing(replace(selection, patterns=report.unmatched))}", err=True)
+        terminal.say(f"ringhil: {report.why_unmatched}", err=True)
     if any(v.no_page for v in report.results):
         from ringhil.emulator.view.alone import told_missing
 

@@ -46,19 +46,22 @@ def _show(found: VerifyComparison, old: str, new: str, limit: int, console: Cons
     for name, (was, now) in found.changed.items():
         console.print(f"{escape(name)}: {escape(was or 'none')} -> {escape(now or 'none')}", soft_wrap=True)
     _changes("passed before, and doesn't now", found.worse, limit, console)
-    if found.new_failures:
-        console.print(f"[bold]new, and doesn't pass: {len(found.new_failures):,}[/bold]")
-        for id_ in found.new_failures[:limit]:
-            console.print(f"  {escape(id_)}", soft_wrap=True)
+    _ids("new, and doesn't pass", found.new_failures, limit, console)
     _changes("passes now", found.better, limit, console)
     _changes("changed otherwise", found.other, limit, console)
     for file, only in ((old, found.only_old), (new, found.only_new)):
-        if only:
-            console.print(f"only in {escape(file)}: {len(only):,}, such as {escape(only[0])}", soft_wrap=True)
+        _ids(f"only in {escape(file)}", only, limit, console)
     console.print(
         f"{found.both:,} variants in both: {len(found.worse):,} worse, {len(found.better):,} better, "
         f"{len(found.other):,} changed otherwise"
     )
+
+
+def _ids(title: str, ids: Sequence[str], limit: int, console: Console) -> None:
+    if ids:
+        console.print(f"[bold]{title}: {len(ids):,}[/bold]", soft_wrap=True)
+    for id_ in ids[:limit]:
+        console.print(f"  {escape(id_)}", soft_wrap=True)
 
 
 def _changes(title: str, changes: Sequence[VerdictChange], limit: int, console: Console) -> None:

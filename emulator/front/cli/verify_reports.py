@@ -13,6 +13,7 @@ from ringhil.emulator.campaign.verify.annotations import code_quality, workspace
 from ringhil.emulator.campaign.verify.discover import looks_like_scenario
 from ringhil.emulator.campaign.verify.junit import junit as as_junit
 from ringhil.emulator.campaign.verify.junit import lines
+from ringhil.emulator.campaign.verify.report import told_of
 from ringhil.emulator.campaign.verify.verdict import Verdict
 from ringhil.emulator.files import NobodyReadsError
 from ringhil.emulator.front.cli.written import Output, check_apart
@@ -55,15 +56,8 @@ class Reports:
                     self._outputs[path] = self._stack.enter_context(Output(path, wait=wait))
 
 
-_NAMED = 5  # files that are passed over, or variants that are known to fail for one reason
+_NAMED = 5  # variants that are known to fail for one reason
 MOST = 20  # ways to fail that are shown, and variants that are named for each
-
-
-def told_of(paths: Sequence[Path]) -> str:
-    """One line that counts and names them."""
-    names = ", ".join(path.as_posix() for path in paths[:_NAMED]) + (", ..." if len(paths) > _NAMED else "")
-    these = "1 file that is" if len(paths) == 1 else f"{len(paths):,} files that are"
-    return f"passed over: {these} no scenario (no top-level key 'server'): {names}"
 
 
 def _named(others: Sequence[Verdict]) -> str:

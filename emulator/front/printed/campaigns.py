@@ -143,13 +143,15 @@ class PlayedCase(Document):
 
 
 class FailingCase(PlayedCase):
-    """With what was written for it: `file`, what plays it again, the smallest that fails, a recording, its page."""
+    """With what was written for it: `file`, what plays it again, the smallest that fails, a recording, what steps
+    through it, its page."""
 
     file: str | None
     replay: str | None
     shrunk: str | None
     smallest: Any
     recording: str | None
+    step: str | None
     page: str | None
     no_page: str | None
     doomed: DoomFound | None
@@ -194,7 +196,7 @@ class PlayedNow(Document):
 
 
 class CaseSort(Document):
-    """Cases that failed in one way."""
+    """Cases that failed in one way. `over`: why they were known, until its last day."""
 
     sort: str
     lasts: bool | None
@@ -202,6 +204,7 @@ class CaseSort(Document):
     first: str
     shrunk: str | None
     known: str | None
+    over: str | None
 
 
 class ExploreDocument(Document):

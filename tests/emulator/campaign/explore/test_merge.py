@@ -91,8 +91,24 @@ def test_shards_that_were_played_are_merged_by_a_command(tmp_path: Path) -> None
     for number in (1, 2):
         run("ring.yaml", *SHORT, "--shard", f"{number}/2", "--store", f"{number}.sqlite")
     half = run("merge", "half.sqlite", "1.sqlite", "--json")
-    assert json.loads(half.stdout)["verdict"] == "incomplete"
-    both = run("merge", "all.sqlite", "1.sqlite", "2.sqlite", "--json", "--report", "r.html", "--junit", "out/x.xml")
+    assert (json.loads(half.stdout)["verdict"], half.returncode) == ("incomplete", 0)
+    for share, code in (("0.4", 0), ("0.9999", 1), ("1", 1)):
+        lost = run("merge", "half.sqlite", "1.sqlite", "--at-least", share, "--junit", "half.xml")
+        assert (lost.returncode, lost.stderr.count(f"{100 * float(share):g} % of them")) == (code, code)
+        assert check((tmp_path / "half.xml").read_text()).attrib["failures"] == str(code)
+    both = run(
+        "merge",
+        "all.sqlite",
+        "1.sqlite",
+        "2.sqlite",
+        "--json",
+        "--report",
+        "r.html",
+        "--junit",
+        "out/x.xml",
+        "--at-least",
+        "1",
+    )
     assert (both.returncode, both.stderr) == (0, "")
     found, whole = json.loads(both.stdout), json.loads(run("ring.yaml", *SHORT, "--store", "w.sqlite").stdout)
     assert {name: found[name] for name in ("verdict", "classes", "cases", "done")} == {
@@ -155,8 +171,13 @@ def test_known_failures_are_no_news_and_those_that_are_gone_are(tmp_path: Path) 
         assert ("✓ pass" in (tmp_path / "r.html").read_text()) == (verdict == "pass")
     assert told["known"] == told["total"]["failed"] == sum(sort["cases"] for sort in told["sorts"])
     assert all(sort["known"] == f"r (until 2026-11-30, known.yaml:{n})" for n, sort in enumerate(told["sorts"], 2))
+    assert all(sort["over"] is None for sort in told["sorts"])
     text = run(*options).stdout
     assert text.count("  known to fail: r (until 2026-11-30, ") == len(sorts)
+    over = "it was known, and that is over: r (until 2026-11-30, "
+    late = run(*options[:3], "2026-12-01", *options[4:]).stdout
+    for written in (late, (tmp_path / "x.xml").read_text(), (tmp_path / "r.html").read_text()):
+        assert written.count(over) == len(sorts)
     assert "FAIL no such sort: no case has failed in this sort, and it is known to: r (until 2026-11-30, " in text
 
 

@@ -5,6 +5,7 @@ import itertools
 import json
 import random
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -16,9 +17,11 @@ import pytest
 from tests.emulator.campaign.explore.reported import PASSED, PLAN, campaign, drawn, filled, played, space
 from tests.emulator.pages.page import Page, assert_stands_alone, said
 
+from ringhil.emulator.campaign.explore.failing import write_cases
 from ringhil.emulator.campaign.explore.plan import Plan
 from ringhil.emulator.campaign.explore.report_html import MOST_FAILURES, MOST_WORST, replay, report, write_report
 from ringhil.emulator.campaign.explore.result import CaseResult
+from ringhil.emulator.campaign.explore.sorts import sorts
 from ringhil.emulator.campaign.explore.store import Store
 from ringhil.emulator.campaign.explore.summary import by_class, joined
 from ringhil.emulator.scenario import FAULTS
@@ -34,6 +37,19 @@ def test_the_page_stands_alone_and_is_the_same_bytes_again(tmp_path: Path) -> No
     assert "https:" not in said(text)
     assert (tmp_path / "b.html").read_text(encoding="utf-8") == text
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_what_was_made_small_and_recorded_is_played_by_the_same_options(tmp_path: Path) -> None:
+    options = " --rtl 'my rtl' --top node --firmware '*=mine:Program'"
+    with played() as store:
+        kept, ways = store.campaigns()[1], sorts(store, 1)
+        shrunk, recording = tmp_path / "it's small.yaml", tmp_path / "it's.rec"
+        shrunk.write_text("small")
+        written = write_cases(tmp_path / "a b", kept, [way.first for way in ways], options)
+        failing = [replace(case, shrunk=shrunk, recording=recording) for case in written]
+        cells = [row[4] for row in Page(report(store, 1, failing)).table("Ways to fail")[1:]]
+    assert cells == [f"ringhil run {shlex.quote(str(shrunk))}{options}"] * len(ways)
+    assert {case.step for case in failing} == {f"ringhil step {shlex.quote(str(recording))}{options}"}
 
 
 def test_it_can_be_read_without_eyes_for_colours() -> None:

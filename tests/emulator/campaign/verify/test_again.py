@@ -111,6 +111,15 @@ def test_each_variant_is_in_one_part_of_a_comparison(old: dict[str, Any], new: d
     assert not compared(made(new), made(new)).worsened
 
 
+@given(st.none() | st.sampled_from("12"), st.none() | st.sampled_from("12"))
+def test_a_scenario_has_changed_only_where_both_runs_know_it(old: str | None, new: str | None) -> None:
+    """One whose firmware died, say, has no hash."""
+    first, second = ({**result("a", word), "scenario": known} for word, known in (("pass", old), ("error", new)))
+    documents = [VerifyDocument.model_validate({"ringhil": "1", "results": [each]}) for each in (first, second)]
+    (change,) = compared(*documents).worse
+    assert change.edited == ({old, new} == {"1", "2"})
+
+
 def shown(run: dict[str, Any], id_: str) -> tuple[str, ...]:
     if id_ not in run:
         return ("none",)
@@ -134,6 +143,8 @@ def test_two_runs_are_compared_by_their_documents(tmp_path: Path) -> None:
     assert lines[1].endswith(" (the scenario has changed)")
     assert lines[2:4] == ["new, and doesn't pass: 1", "  new.yaml"]
     assert lines[-1] == "2 variants in both: 1 worse, 1 better, 0 changed otherwise"
+    back = ringhil(tmp_path, "verify", "compare", "new.json", "old.json")
+    assert (back.returncode, back.stdout.splitlines()[-3:-1]) == (1, ["only in new.json: 1", "  new.yaml"])
     same = ringhil(tmp_path, "verify", "compare", "new.json", "new.json", "--json")
     assert same.returncode == 0
     assert json.loads(same.stdout)["both"] == 3

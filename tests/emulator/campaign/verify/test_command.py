@@ -219,6 +219,39 @@ def test_what_is_passed_over_or_fits_nothing_is_said(tmp_path: Path) -> None:
     assert one.stderr.startswith("ringhil: --select goood: nothing is chosen by that")
 
 
+def test_what_is_wrong_beside_the_verdicts_is_in_every_report(tmp_path: Path) -> None:
+    """What is passed over is named, and a pattern that fits nothing is an error with its reason."""
+    write(tmp_path, good=GOOD, other="jobs: {}\n")
+    (tmp_path / "page.md").touch()
+    github = {"GITHUB_ACTIONS": "1", "GITHUB_STEP_SUMMARY": "page.md"}
+    words = ("verify", ".", "--select", "good", "--select", "goood")
+    done = ringhil(tmp_path, *words, **github)
+    why = "--select goood: nothing is chosen by that; --list without it prints the names of all variants"
+    passed = "passed over: 1 file that is no scenario (no top-level key 'server'): other.yaml"
+    assert done.stderr.splitlines() == [f"::error title=ringhil verify::{why}", f"ringhil: {why}"]
+    page = (tmp_path / "page.md").read_text()
+    assert f"- {why}\n" in page
+    assert f"- {passed}\n" in page
+    ringhil(tmp_path, *words, "--junit", "x.xml")
+    root = check((tmp_path / "x.xml").read_text())
+    assert (root.attrib["tests"], root.attrib["errors"]) == ("2", "1")
+    assert [error.attrib["message"] for error in root.iter("error")] == [why]
+    assert {properties(suite)["passed_over"] for suite in root} == {passed}
+
+
+def test_a_file_that_can_not_be_read_costs_the_run_unless_it_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path, good=GOOD, cut="name: cut\nserv", empty="")
+    done = ringhil(tmp_path, "verify", ".", "--junit", "x.xml")
+    assert done.returncode == 2
+    assert "ERROR cut.yaml\n  cut.yaml:2:5: invalid YAML: " in done.stdout
+    assert "ERROR empty.yaml\n  empty.yaml:1:1: " in done.stdout
+    assert check((tmp_path / "x.xml").read_text()).attrib["errors"] == "2"
+    for more in ([], ["--list"]):
+        words = ("verify", ".", "--select", "not cut", "--select", "not empty.yaml", *more)
+        done = ringhil(tmp_path, *words)
+        assert (done.returncode, done.stderr) == (0, ""), more
+
+
 def test_on_github_failures_stand_at_their_lines_and_on_the_page(tmp_path: Path) -> None:
     write(tmp_path, bad=BAD)
     page = tmp_path / "page.md"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from ringhil.emulator.campaign.verify.discover import VerifyError, discover, looks_like_scenario, passed_over
 from ringhil.emulator.scenario import ScenarioError, load_variants
@@ -97,6 +98,38 @@ def test_what_is_passed_over_is_told(tmp_path: Path) -> None:
     told = passed_over([tmp_path], found)
     assert [path.relative_to(tmp_path).as_posix() for path in told] == ["link", "ci.yml", "more/compose.yaml"]
     assert tmp_path / "gone.yaml" in found, "it can't be read, and that is its error"
+
+
+@given(st.sampled_from([f"name: x\n{GOOD}", SWEEP, f"{{{GOOD}"]), st.data())
+def test_a_scenario_that_was_cut_off_is_found_unless_what_is_left_is_whole_yaml(text: str, data: st.DataObject) -> None:
+    left = text[: data.draw(st.integers(0, len(text)))]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "good.yaml").write_text(GOOD)
+        (cut := Path(folder) / "cut.yml").write_text(left)
+        found = discover([Path(folder)])
+        if cut not in found:
+            assert YAML(typ="safe", pure=True).load(left) is not None
+            assert passed_over([Path(folder)], found) == [cut]
+        elif "server:" not in left:
+            with pytest.raises(ScenarioError):
+                load_variants(cut)
+
+
+NO_YAML = {"empty": "", "blank": "\n \n", "a template": "{{- if .Values.on }}\na: 1\n{{- end }}\n", "tab": "\ta: 1\n"}
+OTHERS = {
+    "documents with tags and aliases": "---\na: &x 1\n---\n- !Ref x\n- *x\n",
+    "comments": "# nothing yet\n",
+    "yaml 1.1": "%YAML 1.1\n---\non: yes\n",
+}
+
+
+@pytest.mark.parametrize("text", [*NO_YAML.values(), *OTHERS.values()], ids=[*NO_YAML, *OTHERS])
+def test_what_may_be_a_broken_scenario_is_found_and_yaml_of_another_kind_is_not(tmp_path: Path, text: str) -> None:
+    (tmp_path / "good.yaml").write_text(GOOD)
+    for name in ("x.yaml", "x.json"):
+        (tmp_path / name).write_text(text)
+    names = [path.name for path in discover([tmp_path])]
+    assert names == ["good.yaml", *["x.yaml"] * (text in NO_YAML.values())], "a shell makes an empty x.json to write to"
 
 
 def test_what_a_failure_left_is_not_found_again(tmp_path: Path) -> None:

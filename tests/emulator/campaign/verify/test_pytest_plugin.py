@@ -169,10 +169,11 @@ def test_other_names_are_asked_for(pytester: pytest.Pytester, how: str) -> None:
     (pytester.path / "deep").mkdir()
     (pytester.path / "deep" / "x.yaml").write_text(GOOD)
     if how == "option":
-        # A server that is none of ours counts, as for `ringhil verify`.
+        # A server that is none of ours counts, as for `ringhil verify`, and so does what may have been cut off.
         found, text = outcomes(pytester, "--ringhil-scenarios", "--continue-on-collection-errors")
-        assert found == {"passed": 2, "errors": 1}
+        assert found == {"passed": 2, "errors": 2}
         assert "test_web.yaml" in text
+        assert "test_broken.yaml:2:1: invalid YAML" in text
         return
     if how == "setting":
         pytester.makeini("[pytest]\nringhil_scenarios = deep/*.yaml plain.yaml\n")
@@ -232,10 +233,12 @@ def test_it_goes_well(ringhil):
 def test_each_test_that_fails_leaves_a_recording_and_its_page(pytester: pytest.Pytester) -> None:
     write(pytester, test_good=GOOD, test_bad=BAD)
     (pytester.path / "test_struck.py").write_text(STRUCK)
-    found, text = outcomes(pytester, "--ringhil-record", "left")
+    found, text = outcomes(pytester, "--ringhil-record", "left", "--junitxml=out.xml")
     assert found == {"passed": 2, "failed": 2}
     files = [Path("left/test_bad/run.rec"), Path("left/test_struck.py-test_it_is_struck.rec")]
+    suite = (pytester.path / "out.xml").read_text()
     for file in files:
+        assert (f"ringhil step {file}" in suite, f"{file.with_suffix('.html')}" in suite) == (True, True)
         assert f"recorded: ringhil step {file}\npage: {file.with_suffix('.html')}\n" in text
         assert (
             '<script type="application/json" id="ringhil">' in (pytester.path / file).with_suffix(".html").read_text()

@@ -1,5 +1,6 @@
 """Tables on a narrow terminal and in a pipe have the same words: all headers, and every value whole."""
 
+import json
 import os
 import re
 import subprocess
@@ -73,6 +74,13 @@ EACH = [c if c == "run many.yaml" else pytest.param(c, marks=pytest.mark.slow(pa
 def test_no_word_is_lost_on_a_narrow_terminal(folder: Path, command: str) -> None:
     piped = ringhil(*command.split(), cwd=folder, env={**os.environ, "COLUMNS": "40"})
     assert words(on_a_terminal(folder, command, 40)) == words(piped.stdout)
+
+
+def test_a_long_case_is_whole_in_a_pipe(folder: Path) -> None:
+    drawn = "explore ring.yaml --depth 6 --parts random --random 8 --json"
+    worst = json.loads(ringhil(*drawn.split(), cwd=folder).stdout)["total"]["worst"]
+    assert len(worst) > 40
+    assert worst in ringhil(*drawn.split()[:-1], cwd=folder).stdout
 
 
 def test_a_row_stays_a_line_in_a_pipe_however_long(folder: Path) -> None:
