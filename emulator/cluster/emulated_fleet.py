@@ -74,6 +74,7 @@ class EmulatedFleet(Fleet):
         self._over, self._lost = dict[int, int](), list[int]()
         self._asked = list[Asked]()
         self._now, self._energy = 0.0, 0
+        self._unread = dict[int, int]()
 
     @classmethod
     def local(cls, cluster: GpuCluster, seed: int, library: Library, jobs: int = 1) -> Self:
@@ -99,7 +100,7 @@ class EmulatedFleet(Fleet):
             self._counted[number, list(counted)] = True
         self._over.update(told.over)
         self._lost += sorted(told.lost)
-        self._energy = told.energy
+        self._energy, self._unread = told.energy, told.unread
 
     def _down(self) -> Iterator[int]:
         """A whole server that is out of order doesn't answer when a census is due."""
@@ -132,3 +133,6 @@ class EmulatedFleet(Fleet):
         if not self._faults:  # else they have been read at this moment
             self._play(metered=True)
         return self._energy * self._clock.unit
+
+    def unread(self) -> dict[int, int]:
+        return dict(sorted(self._unread.items()))

@@ -207,6 +207,11 @@ class EmulatedServer:
         """Units that its meters had counted when they were read last."""
         return sum(self._meters.values())
 
+    @property
+    def unread(self) -> int:
+        """GPUs whose meters couldn't be asked when they were to be read last, or didn't answer."""
+        return len(self._free) - len({*self.counted} - self._unread)
+
     def close(self) -> None:
         """Free its models."""
         self._live.close()

@@ -69,6 +69,11 @@ class Fleet(ABC):
     def metered_j(self) -> float | None:
         """Joules that the meters of all GPUs have counted so far; None: it has no meters."""
 
+    @abstractmethod
+    def unread(self) -> dict[int, int]:
+        """GPUs whose meters couldn't be read for that, by server, where there are some: what they took since they were
+        read last is missing."""
+
 
 class TableFleet(Fleet):
     """No hardware: all goes as it is written, and nothing is metered. What fails is known at the next census."""
@@ -145,6 +150,9 @@ class TableFleet(Fleet):
 
     def metered_j(self) -> float | None:
         return None
+
+    def unread(self) -> dict[int, int]:
+        return {}
 
 
 @dataclass(slots=True)

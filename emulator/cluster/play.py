@@ -82,7 +82,8 @@ class CurveMoment:
 @dataclass
 class PlacementRun:
     """A run by one policy. Energy in joules, up to `until`: `predicted_j` by the table of watts, `awake_j` the same
-    with nothing ever asleep, `metered_j` by the GPUs' meters and for CPUs by the table, None: there are no meters."""
+    with nothing ever asleep, `metered_j` by the GPUs' meters and for CPUs by the table, None: there are no meters.
+    `unread`: GPUs whose meters couldn't be read in the end, by server."""
 
     fleet: str
     tasks: dict[str, PlacedTask] = field(default_factory=dict)
@@ -93,6 +94,7 @@ class PlacementRun:
     predicted_j: float = 0.0
     cpu_j: float = 0.0
     metered_j: float | None = None
+    unread: dict[int, int] = field(default_factory=dict)
     awake_j: float = 0.0
 
     @property
@@ -217,6 +219,7 @@ class _Run:
             self._pass(until)
         metered = self._fleet.metered_j()
         played.metered_j = None if metered is None else metered + played.cpu_j
+        played.unread = self._fleet.unread()
         return played
 
     def _pass(self, now: float) -> None:

@@ -60,12 +60,14 @@ class FleetMoment:
 @dataclass
 class Told:
     """What has become of it. `counted`: GPUs of servers that count others than before; `over`: jobs, with the cycles
-    that they had of their GPUs; `energy`: units that all meters have counted."""
+    that they had of their GPUs; `energy`: units that all meters have counted; `unread`: GPUs whose meters couldn't
+    be read, by server, where there are some."""
 
     counted: dict[int, tuple[int, ...]] = field(default_factory=dict)
     over: dict[int, int] = field(default_factory=dict)
     lost: list[int] = field(default_factory=list)
     energy: int = 0
+    unread: dict[int, int] = field(default_factory=dict)
 
 
 class ServerSet(ABC):
@@ -120,6 +122,7 @@ class ServersSpread(ServerSet):
             told.over.update(each.over)
             told.lost += each.lost
             told.energy += each.energy
+            told.unread.update(each.unread)
         return told
 
     def close(self) -> None:
@@ -166,6 +169,8 @@ class ServersHere(ServerSet):
             told.over.update(each.ended())
             told.lost += each.lost(moment.due)
             told.energy += each.energy
+            if each.unread:
+                told.unread[number] = each.unread
         self._down = moment.down
 
     def hear(self) -> Told:

@@ -221,6 +221,9 @@ class _WindowFleet(Fleet):
         assert self._emulated is not None
         return (self._emulated.metered_j() or 0.0) - self._before_j
 
+    def unread(self) -> dict[int, int]:
+        return {} if self._emulated is None else self._emulated.unread()
+
     def _fleet_of(self, job: int) -> Fleet:
         return self._emulated if self._emulated is not None and job in self._emulates else self._table
 

@@ -54,6 +54,7 @@ from ringhil.emulator.front.cli.place_tables import (
     by_load,
     decision_json,
     document,
+    missing,
     show,
     show_decision,
 )
@@ -246,7 +247,7 @@ def command(
         _write(folder, by_load(played, compared.curves), by_load(played, compared.placements))
     what = headline(given, chosen, fleet, passed_over, [*played])
     if html is not None and page is not None:
-        lines = [*place_expect.lines(expected), *place_windows.lines(beside)]
+        lines = [*missing(given, played), *place_expect.lines(expected), *place_windows.lines(beside)]
         write_page(html, in_one(page, about_runs(given, what, chosen, compared, lines), CLUSTER))
     if as_json:
         found = document(given, compared.figures, played, fleet, compared.of_run)
@@ -259,6 +260,8 @@ def command(
     else:
         _head(given, what, console)
         show(compared.figures, played, console)
+        for line in missing(given, played):
+            console.print(escape(line), soft_wrap=True)
         place_windows.show(beside, console)
         place_expect.show(expected, console)
     if not any(_placed(run) for at in played.values() for runs in at.values() for run in runs.values()):

@@ -158,6 +158,7 @@ def run_json(cluster: GpuCluster, run: PlacementRun) -> dict[str, Any]:
         "tasks": {task: _task(cluster, found) for task, found in run.tasks.items()},
         "until": run.until,
         "energy_j": run.energy_j,
+        **({} if run.metered_j is None else {"unread_gpus": _unread(cluster, run)}),
         "predicted_j": run.predicted_j,
         "awake_j": run.awake_j,
         "wake_ups": run.wake_ups,
@@ -168,6 +169,29 @@ def run_json(cluster: GpuCluster, run: PlacementRun) -> dict[str, Any]:
         "wasted_gpu_s": run.wasted,
         "waiting_s": {"median": percentile(run.waited, 50), "p99": percentile(run.waited, 99)},
     }
+
+
+def _unread(cluster: GpuCluster, run: PlacementRun) -> dict[str, int]:
+    return {cluster.servers[place].name: gpus for place, gpus in run.unread.items()}
+
+
+def missing(cluster: GpuCluster, played: ByLoad) -> list[str]:
+    """Where meters couldn't be read in the end, so that energy is missing."""
+    lines = []
+    for load, at in played.items():
+        for name, runs in at.items():
+            for seed, run in runs.items():
+                unread = _unread(cluster, run) if isinstance(run, PlacementRun) else {}
+                if not unread:
+                    continue
+                which = [name] + [f"seed {seed}"] * (len(runs) > 1) + [f"load {load:g}"] * (len(played) > 1)
+                told = [f"{server} ({gpus:,} GPU{'s' * (gpus > 1)})" for server, gpus in unread.items()]
+                servers = ", ".join(told[:_SHOWN])
+                more = f" and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
+                lines.append(
+                    f"{', '.join(which)}: energy is missing: meters could not be read in the end of {servers}{more}"
+                )
+    return lines
 
 
 def filled_json(cluster: GpuCluster, done: Saturated) -> dict[str, Any]:

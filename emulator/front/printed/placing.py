@@ -37,13 +37,15 @@ class Waiting(Document):
 
 
 class PolicyRun(Document):
-    """A policy and seed, over time."""
+    """A policy and seed, over time. `unread_gpus`, where servers are emulated: how many GPUs of which servers could not
+    be asked in the end what they took, so that `energy_j` lacks it since they were asked last."""
 
     fleet: str = absent
     seed: int = absent
     tasks: dict[str, TaskPlaced] = absent
     until: float
     energy_j: float
+    unread_gpus: dict[str, int] = absent
     predicted_j: float
     awake_j: float
     wake_ups: int

@@ -30,6 +30,7 @@ from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.engine.library import Library
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+ONE_GPU = TaskNeeds(1, WHOLE, 0, 0, ())
 POWER = {
     "A100": TypePower(50.0, 400.0, 35.0, 4.0),
     "T4": TypePower(10.0, 70.0, 8.0, 1.0),
@@ -167,6 +168,22 @@ def test_an_outage_that_no_census_sees_costs_the_tasks_of_a_server(library: Libr
     # GPU 0 ran for 82 seconds, and from 100 to 200 once more; then the server slept.
     of = POWER["T4"]
     assert emulated.energy_j == pytest.approx(182 * of.task + (18 + 200) * of.low + 200 * of.off, rel=0.02)
+
+
+@pytest.mark.parametrize(("gpu", "until", "unread"), [(1, 25.0, 1), (0, 15.0, 4), (0, 95.0, 1), (None, 95.0, 4)])
+def test_energy_that_meters_could_not_tell_is_said_to_be_missing(
+    gpu: int | None, until: float, unread: int, library: Library
+) -> None:
+    """Where GPU 0 has failed, nobody of its ring can be asked until another one is elected. What isn't said to be
+    missing is there."""
+    servers = tuple(ClusterServer(n, ("T4",) * 4, frozenset(), 32_000, 1 << 20, 0.0, None) for n in ("a", "b"))
+    given = GpuCluster("missing", 0, until, POWER, servers, (ClusterTask("t", ONE_GPU, 0.0, 9.0),), None, 10.0)
+    well = played(given, "pack-first", library)
+    assert well.unread == {}
+    assert well.energy_j == pytest.approx(well.predicted_j, rel=0.01)
+    failed = played(replace(given, faults=(ClusterFault(11.0, math.inf, 1, gpu),)), "pack-first", library)
+    assert failed.unread == {1: unread}
+    assert failed.energy_j < well.energy_j
 
 
 @pytest.mark.rest(but_one_in=3)

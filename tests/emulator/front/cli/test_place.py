@@ -136,6 +136,9 @@ def test_what_fails_is_told_with_what_it_cost(fleet: str, folder: Path) -> None:
     task = found["tasks"]["t1"]
     assert (task["server"], task["began"], task["ended"], task["tries"]) == ("n1", 60, 160, 2)
     assert (found["lost_tries"], found["wasted_gpu_s"], found["unplaced"]) == (1, 180, 0)
+    assert found.get("unread_gpus") == ({"n2": 1} if fleet == "emulated" else None)
+    missing = "pack-first: energy is missing: meters could not be read in the end of n2 (1 GPU)\n"
+    assert (missing in ringhil("place", "small.yaml", "--fleet", fleet, cwd=folder).stdout) == (fleet == "emulated")
 
 
 @pytest.mark.parametrize(
