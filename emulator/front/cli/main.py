@@ -188,7 +188,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _refuse(words, _environment(error) or _unforeseen(error))
     except BaseException as error:  # a defect of ours, or of what we stand on: exit code 1 would say something else
         if isinstance(error, Terminated) or (isinstance(error, SystemExit) and _COMPLETE in os.environ):
-            if isinstance(error, Terminated) and isinstance(error.code, int):
+            if isinstance(error, Terminated) and isinstance(error.code, int) and error.code:  # 0: serve, as it should
                 _report_nothing(words, f"ringhil: ended from outside ({signal.Signals(error.code - 128).name})")
             raise
         return _refuse(words, _broken_package(error) or _unforeseen(error))

@@ -60,7 +60,7 @@ def test_programs_work_through_it_one_after_the_other_and_are_replayed(
     recording = Recording(served.ports["a"][which], file, *listen)
     if which:
         document = json.loads(recording.said)
-        assert document.keys() == {"ready", "ports"}
+        assert document.keys() == {"schema", "ready", "ports"}
         (port,) = document["ports"]["card"]
         assert port.startswith("socket://127.0.0.1:")
     else:
