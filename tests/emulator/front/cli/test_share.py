@@ -221,7 +221,7 @@ def test_a_run_shows_them_too_and_small_ones_are_seen_whole() -> None:
     assert [line.split()[2:6] for line in lines[1:5]] == [
         ["500", "MiB", "450", "MiB"],
         ["300", "MiB", "270", "MiB"],
-        ["1000", "MiB", "600", "MiB"],
+        ["1,000", "MiB", "600", "MiB"],
         ["300", "MiB", "300", "MiB"],
     ]
     assert [line.split()[-5:-1] for line in lines[3:5]] == [["37.3", "ms", "18", "ms"], ["36", "ms", "14", "ms"]]
