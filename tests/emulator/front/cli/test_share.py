@@ -224,7 +224,7 @@ def test_a_run_shows_them_too_and_small_ones_are_seen_whole() -> None:
         ["1,000", "MiB", "600", "MiB"],
         ["300", "MiB", "300", "MiB"],
     ]
-    assert [line.split()[-5:-1] for line in lines[3:5]] == [["37.29", "ms", "18", "ms"], ["36", "ms", "14", "ms"]]
+    assert [line.split()[-5:-1] for line in lines[3:5]] == [["37.29", "ms", "18", "ms"], ["36.01", "ms", "14", "ms"]]
     assert [line.split()[-2:] for line in lines[1:3]] == [["-", "-"]] * 2  # what they had of the GPU went with it
     assert [line.partition(": ")[0] for line in lines[5:]] == ["left failed", "again failed"]
     for command in ("share", "run"):
