@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
@@ -119,7 +120,8 @@ def plain(value: object, depth: int = 0) -> Any:
         return [plain(each, depth + 1) for each in value]
     found = _attributes(value)
     if not found and not callable(value) and type(value).__repr__ is not object.__repr__:
-        return repr(value)  # a fraction, a number of somebody's own
+        with suppress(Exception):  # of one that is being made, which has nothing yet to show
+            return repr(value)  # a fraction, a number of somebody's own
     return {name: plain(each, depth + 1) for name, each in found.items()}
 
 
