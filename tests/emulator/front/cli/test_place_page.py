@@ -77,7 +77,7 @@ def test_the_map_knows_every_task_of_every_policy() -> None:
 def test_the_map_knows_where_a_try_ran_until_it_was_lost() -> None:
     """A task that waits again, or began again, had its GPUs before."""
     faults = (ClusterFault(21.0, 45.0, 0), ClusterFault(41.0, math.inf, 1), ClusterFault(61.0, math.inf, 0, gpu=0))
-    tasks = [ClusterTask("gang", ONE, 0.0, 30.0, members=2), *given().tasks]
+    tasks = (ClusterTask("gang", ONE, 0.0, 30.0, members=2), *given().tasks)
     told, played = shown(replace(given(), tasks=tasks, faults=faults), *POLICIES)
     for run, mine in zip(told.runs, played.values(), strict=True):
         assert mine.lost == len(run.lost) > 0
