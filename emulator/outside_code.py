@@ -36,7 +36,9 @@ def load_named(what: str, error: Callable[[str], Exception]) -> Any:
     except BaseException as reason:
         raise error(f"{module} can't be loaded: {one_line(f'{type(reason).__name__}: {reason}')}") from reason
     if found is None:
-        own = (each for each, value in vars(sys.modules[module]).items() if getattr(value, "__module__", "") == module)
+        there = vars(sys.modules[module]).items()
+        made = (each for each in there if not getattr(each[1], "__abstractmethods__", ()))
+        own = (each for each, value in made if getattr(value, "__module__", "") == module)
         raise error(f"{module} has no {name}; allowed is what it has: {', '.join(sorted(own)) or 'nothing'}")
     if not callable(found):
         raise error(f"{name} is no class")

@@ -45,25 +45,43 @@ class Decision:
     servers: dict[str, ServerThen]
 
 
+@dataclass(frozen=True)
+class LostTry:
+    """Of a task, up to the moment when it was lost with what it ran on: `everywhere`."""
+
+    everywhere: tuple[PlacedOn, ...]
+    began: float
+    ended: float
+
+
 @dataclass
 class PlacedTask:
     """What became of a task; None: it never came to that. Times in seconds: `began` and `ended` of the last of `tries`;
-    `wasted`: of those before, which were lost with what they ran on, in GPU seconds; `had`: GPU seconds that it had
-    of its GPUs, where somebody counts them. `placed`: of a gang the first member, `others`: the rest of them."""
+    `lost`: those before; `had`: GPU seconds that it had of its GPUs, where somebody counts them. `placed`: of a gang
+    the first member, `others`: the rest of them."""
 
     task: ClusterTask
     placed: PlacedOn | None = None
     others: tuple[PlacedOn, ...] = ()
     began: float | None = None
     ended: float | None = None
-    tries: int = 0
-    wasted: float = 0.0
+    lost: list[LostTry] = field(default_factory=list)
     had: float | None = field(default=None, compare=False)
 
     @property
     def everywhere(self) -> tuple[PlacedOn, ...]:
         """All its members; none where it isn't placed."""
         return () if self.placed is None else (self.placed, *self.others)
+
+    @property
+    def tries(self) -> int:
+        """How often it began."""
+        return len(self.lost) + (self.began is not None)
+
+    @property
+    def wasted(self) -> float:
+        """GPU seconds of what was lost."""
+        return sum((each.ended - each.began) * self.task.asked / WHOLE for each in self.lost)
 
 
 @dataclass(frozen=True)
@@ -110,7 +128,7 @@ class PlacementRun:
     @property
     def lost(self) -> int:
         """Tries that were lost with what they ran on."""
-        return sum(max(0, each.tries - (each.began is not None)) for each in self.tasks.values())
+        return sum(len(each.lost) for each in self.tasks.values())
 
     @property
     def wasted(self) -> float:
@@ -283,7 +301,6 @@ class _Run:
         each.others, each.began = tuple(others), now
         self._free -= each.task.asked
         ends = now + each.task.lasts
-        each.tries += 1
         tried = _Try(each, range(self._started + 1, self._started + 1 + len(placed)))
         self._started += len(placed)
         heapq.heappush(self._ends, (ends, tried.jobs[0]))
@@ -320,7 +337,7 @@ class _Run:
                 if other not in jobs:
                     self._fleet.stop(other, placed.server)
             self._leave(tried)
-            each.wasted += (now - each.began) * each.task.asked / WHOLE
+            each.lost.append(LostTry(each.everywhere, each.began, now))
             each.placed, each.others, each.began = None, (), None
             lost.append(each)
         self._waiting = sorted([*self._waiting, *lost], key=lambda each: self._order[each.task.name])

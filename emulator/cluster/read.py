@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def cluster_schema() -> dict[str, Any]:
 class _Reader:
     def __init__(self, source: Source, written: ClusterFile, path: Path) -> None:
         self._source, self._written, self._path = source, written, path
-        self._power = {name: _power(each) for name, each in written.cluster.power.items()}
+        self._power = {name: self._power_of(name, each) for name, each in written.cluster.power.items()}
 
     def cluster(self) -> GpuCluster:
         written = self._written
@@ -201,6 +202,16 @@ class _Reader:
             )
             for name in names
         ]
+
+    def _power_of(self, kind: str, written: PowerOfType) -> TypePower:
+        """Idler states draw no more."""
+        low = written.idle if written.low is None else written.low
+        found = TypePower(written.idle, written.task, low, low if written.off is None else written.off)
+        for less, more in pairwise(("off", "low", "idle", "task")):
+            if (draws := getattr(found, less)) > (most := getattr(found, more)):
+                loc: Loc = ("cluster", "power", kind, less)
+                raise self._source.error(loc, f"found {draws:g}; allowed is up to {most:g}, that of {more!r}")
+        return found
 
     def _check_type(self, loc: Loc, name: str, *, key: bool = False) -> None:
         if name not in self._power:
@@ -330,11 +341,6 @@ def _members(task: ClusterTask, types: tuple[str, ...], cpus: int, memory: int) 
         most.append(usable // needs.gpus * (WHOLE // needs.share))
     most += [has // each for has, each in ((cpus, needs.cpus), (memory, needs.memory)) if each]
     return min(most)
-
-
-def _power(written: PowerOfType) -> TypePower:
-    low = written.idle if written.low is None else written.low
-    return TypePower(written.idle, written.task, low, low if written.off is None else written.off)
 
 
 def _processor(written: WrittenProcessor) -> Processor:

@@ -189,6 +189,8 @@ class Commands:
         """Goes on to the first message or event at which the register, or value of the firmware, is another."""
         gpu, _, more = rest.partition(" ")
         name, _, cycles = more.strip().partition(" ")
+        if not name:
+            raise DebugError(f"found {rest[:50]!r}; wanted is GPU REGISTER [CYCLES], or a value of firmware")
         limit = _whole(cycles.strip(), "a number of cycles", 1) if cycles.strip() else _WATCHED
         found = self._session.changes(gpu, name, limit)
         if found is None:

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.lending.handover import DIGEST_HEADER
+from ringhil.emulator.pages.units import seconds
 
 _MOST = 1 << 24  # bytes of an answer
 _PATIENT = 30.0  # seconds
@@ -146,7 +147,7 @@ class LendClient:
         text = printable(str(found.get("error", "refused"))[:_MOST_TEXT])
         wait = found.get("free_in_s")
         if isinstance(wait, int | float):
-            text += f"; one may be free in {wait:.3g} s of the run's clock"
+            text += f"; one may be free in {seconds(wait)} of the run's clock"
         return LendClientError(text, answer.status)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from ringhil.emulator.lending.attachment import Attachment
+from ringhil.emulator.lending.attachment import AttachedMeters, Attachment
 from ringhil.emulator.lending.choice import GpuChoice
 from ringhil.emulator.lending.loan import LoanState
 from ringhil.emulator.lending.loans import GpuGroup, GpuLoans, LoanWish
@@ -12,12 +12,14 @@ from ringhil.emulator.lending.usage import LoanUsage, MeterReading, UsageLog
 from ringhil.emulator.nvml.meters import busy, has_meter, units_of
 from ringhil.emulator.scenario import GpuRef
 from ringhil.emulator.server import LiveServer
+from ringhil.protocol.registers import PowerState
 
 _NANOSECONDS = 10**9
 _UNIT = 100  # milliwatt: picojoules in a nanosecond
 _PICOJOULES = 10**6  # in a microjoule
 _PAGE = 1024  # KiB, where no file says otherwise
 _KIB = 1024
+_AT_REST = {state.code: f"{state}_power" for state in PowerState if state is not PowerState.RUNNING}
 
 
 class UsageKeeper:
@@ -42,6 +44,7 @@ class UsageKeeper:
         self._cells = {gpu.name: server.wiring.cell_of(GpuRef.parse(gpu.name)) for gpu in attachment.gpus()}
         self._among: dict[str, tuple[str, ...]] = {}  # by guest, GPUs that it could have been given
         self._lent: dict[str, tuple[str, ...]] = {}  # by loan, its GPUs
+        self._rested: dict[str, tuple[AttachedMeters, int]] = {}  # by GPU: meters of guests, and `_rest` by then
         self._next = 0
 
     def choose(self, wish: LoanWish, free: Sequence[GpuGroup]) -> GpuGroup:
@@ -84,10 +87,21 @@ class UsageKeeper:
         read, guests = partial(self._server.engine.peek, cell), self._attachment.meters(gpu)
         microjoules = round(guests.energy * 10**6)
         if metered := has_meter(read):
-            microjoules += units_of(read) * _UNIT * self._cycle // _PICOJOULES
+            microjoules += (units_of(read) - self._rest(gpu, guests)) * _UNIT * self._cycle // _PICOJOULES
         return MeterReading(
             microjoules if metered or microjoules else None,
             ((busy(read) or 0) + guests.busy) * self._cycle,
             read("memory_held") * self._page,
             read("units_done") + self._server.cpu.driver.launched[self._server.wiring.place(cell)],
         )
+
+    def _rest(self, gpu: str, guests: AttachedMeters) -> int:
+        """Units of energy that the GPU's own meter has counted as rest while it computed for a guest, whose meter has
+        counted that as well."""
+        before, rest = self._rested.get(gpu, (AttachedMeters(), 0))
+        read = partial(self._server.engine.peek, self._cells[gpu])
+        if guests.busy > before.busy and (power := _AT_REST.get(read("power_state"))) is not None:
+            most = round((guests.energy - before.energy) * 10**6 * _PICOJOULES) // (_UNIT * self._cycle)
+            rest += min((guests.busy - before.busy) * read(power), most)
+        self._rested[gpu] = guests, rest
+        return rest

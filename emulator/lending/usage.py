@@ -458,8 +458,8 @@ class GpuUsage:
 
 
 def gpus_used(database: LendingDatabase, stretches: int = 1) -> tuple[dict[str, list[GpuUsage]], int, int]:
-    """By GPU, for as many equal stretches of the time of which there are samples; those without any are left out. And
-    where that time begins and ends, nanoseconds. Raises LendingDatabaseError."""
+    """By GPU, `a.2` before `a.10`, for as many equal stretches of the time of which there are samples; those without
+    any are left out. And where that time begins and ends, nanoseconds. Raises LendingDatabaseError."""
     c = SAMPLES.c
     with database.read() as connection:
         begin, end = connection.execute(select(func.min(c.since), func.max(c.at))).one()
@@ -487,4 +487,5 @@ def gpus_used(database: LendingDatabase, stretches: int = 1) -> tuple[dict[str, 
         for gpu, _, at, seen, lent, energy, busy, memory, launches in connection.execute(asked):
             used = _whole(energy), _whole(busy), _whole(memory), int(launches)
             found.setdefault(gpu, []).append(GpuUsage(int(at), int(seen), int(lent), *used))
-    return found, int(begin), int(end)
+    by_number = sorted(found, key=lambda gpu: (gpu.rpartition(".")[0], len(gpu), gpu))
+    return {gpu: found[gpu] for gpu in by_number}, int(begin), int(end)

@@ -45,17 +45,19 @@ class FleetTasks(Document):
 
 
 class FleetRun(Document):
-    """By one policy, columns, a line for each task that came. `task`: its place in those of the cluster; `came`,
-    `began`, `ended`: on the time line, null: it never came to that; `tries`: how often it began, those with what failed
-    among them. `where`: for each member its server, and then its GPUs; none where it isn't placed."""
+    """By one policy, columns, a line for each try of each task that came. `task`: its place in those of the cluster;
+    `came`, `began`, `ended`: on the time line, null: it never came to that; `came` of a later try: when the one before
+    was lost. `number`: of the try, from 1. `where`: for each member its server, and then its GPUs; none where it isn't
+    placed. `lost`: lines of tries that were lost with what they ran on, when they ended."""
 
     policy: str
     task: list[Place]
     came: list[Moment]
     began: list[Moment | None]
     ended: list[Moment | None]
-    tries: list[int]
+    number: list[int]
     where: list[list[list[int]]]
+    lost: list[Place]
 
 
 class FleetFault(Document):

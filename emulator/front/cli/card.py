@@ -14,7 +14,7 @@ from ringhil.emulator.front.cli.card_check import check
 from ringhil.emulator.front.cli.options import Seconds, WholeNumber
 from ringhil.emulator.front.cli.terminal import output, print_json, say
 from ringhil.emulator.pages.tables import print_table, table
-from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, comparing, opened_port
+from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, SilentError, comparing, opened_port
 from ringhil.emulator.serial.client.comparing import MAY_DIFFER
 from ringhil.emulator.serial.handlers import emulated_url
 from ringhil.emulator.serial.line import BAUD, BAUDS
@@ -42,6 +42,7 @@ from ringhil.protocol.line.management import LineFault
 from ringhil.protocol.wire import CONTEXTS, Port
 
 _RECORDED = "replay://"
+_WITHOUT_SPEED = ("socket://", "emulated://", _RECORDED)
 _ENDLESS = 1e9  # seconds
 T = TypeVar("T")
 
@@ -67,6 +68,9 @@ def _open(context: click.Context) -> Iterator[CardClient]:
     try:
         with CardClient.open(url, **options) as card:
             yield card
+    except SilentError as error:
+        hint = "" if url.startswith(_WITHOUT_SPEED) else f"; the line is at {options['baud']} baud: see --baud"
+        raise click.ClickException(f"{error}{hint}") from error
     except CardError as error:
         raise click.ClickException(str(error)) from error
 
@@ -136,7 +140,7 @@ def info(context: click.Context, as_json: bool) -> None:
         shown = ", ".join(value) if isinstance(value, tuple) else value
         if name == "kept":
             shown = "not measured" if kept is None else f"{100 * kept:.3g} % of its clock"
-        click.echo(f"{name:13}{shown}")
+        click.echo(f"{'protocol' if name == 'version' else name:13}{shown}")
 
 
 @command.command("census")

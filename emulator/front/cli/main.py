@@ -100,8 +100,20 @@ class _Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS:
-            raise click.UsageError(f"unknown command {args[0]!r}; there are {', '.join(sorted(COMMANDS))}")
+            words = self._below(ctx, args[0])
+            known = f"it is part of {' and of '.join(words)}" if words else f"there are {', '.join(sorted(COMMANDS))}"
+            raise click.UsageError(f"unknown command {args[0]!r}; {known}")
         return super().resolve_command(ctx, args)
+
+    def _below(self, ctx: click.Context, wanted: str) -> list[str]:
+        """Where a command is that isn't one of these, as it is typed."""
+        found = []
+        for name in COMMANDS:
+            group = self.get_command(ctx, name)
+            if isinstance(group, click.Group) and wanted in group.commands:
+                given = [each.make_metavar(ctx) for each in group.params if isinstance(each, click.Argument)]
+                found.append(" ".join(["`ringhil", name, *given, f"{wanted}`"]))
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

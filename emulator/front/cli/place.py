@@ -58,7 +58,7 @@ from ringhil.emulator.front.cli.place_tables import (
     show,
     show_decision,
 )
-from ringhil.emulator.front.cli.written import Output, check_apart, must_be_writable, write_page
+from ringhil.emulator.front.cli.written import Output, check_apart, check_new, must_be_writable, write_page
 from ringhil.emulator.scenario import ScenarioError, read_text
 from ringhil.emulator.server.hashes import hashes, scenario_hash
 from ringhil.emulator.view.alone import in_one
@@ -290,6 +290,7 @@ def _convert(kind: str, files: Sequence[Path], written: Path, as_json: bool) -> 
         raise click.UsageError(f"--import {kind}: found {len(files)} files; allowed: {allowed}")
     list_file = written.parent / f"{written.stem}.pods.csv"
     check_apart(files, o=written)
+    check_new("-o", written, *([] if kind == "openb" else [list_file]))
     found = None
     with explained():
         if kind == "openb":

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterFault, ClusterTask, GpuCluster
 from ringhil.emulator.cluster.figures import percentile
-from ringhil.emulator.cluster.play import PlacementRun
+from ringhil.emulator.cluster.play import PlacedTask, PlacementRun
 from ringhil.emulator.cluster.saturate import Saturated
 from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.pages import visible
@@ -34,14 +34,16 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Arrival:
-    """A task that came, and what became of it; times on the page's time line, None: it never came to that."""
+    """A try of a task, and what became of it; times on the page's time line, None: it never came to that. `came`: when
+    it began to wait; `number`: of the try, from 1; `lost`: with what it ran on, when it `ended`."""
 
     task: ClusterTask
     came: float
     began: float | None
     ended: float | None
-    tries: int
     where: tuple[PlacedOn, ...]
+    number: int = 1
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,7 @@ def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int 
         chart("Servers awake", "awake", "count"),
     ]
     arrivals = {
-        name: [
-            Arrival(each.task, each.task.at, each.began, each.ended, each.tries, each.everywhere)
-            for each in run.tasks.values()
-            if each.task.at <= run.until
-        ]
+        name: [tried for each in run.tasks.values() if each.task.at <= run.until for tried in _tried(each)]
         for name, run in played.items()
     }
     start = max(next(iter(played.values())).curve, key=lambda at: at.allocated).at
@@ -94,6 +92,15 @@ def run_view(cluster: GpuCluster, played: Mapping[str, PlacementRun], seed: int 
     long = any(len(run.curve) > BINS for run in played.values())
     thinned = f"means over {seconds(end / BINS)} each" if long else ""
     return PlaceView(charts, arrivals, start, end, False, cluster.sleeps, waits, faults, thinned)
+
+
+def _tried(each: PlacedTask) -> Iterator[Arrival]:
+    """Every try, the last one where it waits as well."""
+    came = each.task.at
+    for number, lost in enumerate(each.lost, 1):
+        yield Arrival(each.task, came, lost.began, lost.ended, lost.everywhere, number, lost=True)
+        came = lost.ended
+    yield Arrival(each.task, came, each.began, each.ended, each.everywhere, len(each.lost) + 1)
 
 
 def filled_view(cluster: GpuCluster, done: Mapping[str, Saturated]) -> PlaceView:
@@ -126,7 +133,7 @@ def _filled(cluster: GpuCluster, done: Saturated) -> Iterator[Arrival]:
         task = cluster.tasks[place]
         asked += task.asked
         at = asked / everything
-        yield Arrival(task, at, at if placed else None, None, len(placed[:1]), placed)
+        yield Arrival(task, at, at if placed else None, None, placed)
 
 
 def about(
@@ -206,7 +213,8 @@ def _run(policy: str, arrivals: Iterable[Arrival], shown: int, tasks: dict[Clust
         came=[_short(each.came) for _, each, _ in kept],
         began=[_some(each.began) for _, each, _ in kept],
         ended=[_some(each.ended) for _, each, _ in kept],
-        tries=[each.tries for _, each, _ in kept],
+        number=[each.number for _, each, _ in kept],
+        lost=[place for place, (_, each, _) in enumerate(kept) if each.lost],
         where=[where for _, _, where in kept],
     )
 

@@ -184,7 +184,7 @@ def missing(cluster: GpuCluster, played: ByLoad) -> list[str]:
                 unread = _unread(cluster, run) if isinstance(run, PlacementRun) else {}
                 if not unread:
                     continue
-                which = [name] + [f"seed {seed}"] * (len(runs) > 1) + [f"load {load:g}"] * (len(played) > 1)
+                which = [name] + [f"seed {seed}"] * (len(runs) > 1) + ([] if load is None else [f"load {load:g}"])
                 told = [f"{server} ({gpus:,} GPU{'s' * (gpus > 1)})" for server, gpus in unread.items()]
                 servers = ", ".join(told[:_SHOWN])
                 more = f" and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""

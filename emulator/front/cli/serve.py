@@ -25,7 +25,7 @@ from ringhil.emulator.scenario import load
 from ringhil.emulator.serial.line import BAUD, BAUDS
 from ringhil.emulator.serial.server.clients import Note
 from ringhil.emulator.serial.server.lines import ClientLine, ListenError, TcpListener
-from ringhil.emulator.serial.server.listening import ALLOWED, opened
+from ringhil.emulator.serial.server.listening import ALLOWED, for_one_card, opened
 from ringhil.emulator.serial.server.serving import Serving
 from ringhil.emulator.serial.uart import link_library
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
@@ -96,6 +96,14 @@ def command(
     with ExitStack() as stack:
         with explained():
             scenario = load(file)
+            cards = [card.name for card in scenario.server.cards]
+            served = [name for name in cards if not names or name in names]
+            if unknown := [name for name in names if name not in cards]:
+                raise click.UsageError(f"--card: found {unknown[0]!r}; there are {', '.join(cards)}")
+            if len(served) > 1 and (one := [each for each in where if for_one_card(each)]):
+                other = "with port 0 each gets a free one" if "://" in one[0] else "'pty' is one for each"
+                problem = f"is for one card, and there are {', '.join(served)}"
+                raise click.UsageError(f"--listen {one[0]}: {problem}; {other}, and --card NAME serves one only")
             with building():
                 library = cells_library()
                 wires = link_library() if uart else None
@@ -107,16 +115,12 @@ def command(
         stack.callback(run.close)
         stack.callback(run.server.close_work)
         stack.enter_context(told(run.server))
-        cards = [card.name for card in scenario.server.cards]
-        unknown = [name for name in names if name not in cards]
-        if unknown:
-            raise click.UsageError(f"--card: found {unknown[0]!r}; there are {', '.join(cards)}")
         ports: dict[str, list[str]] = {}
         lines = list[tuple[int, TcpListener | ClientLine]]()
         recorder: RunRecorder | None = None
         with ExitStack() as opening:
             for number, name in enumerate(cards):
-                if names and name not in names:
+                if name not in served:
                     continue
                 for each in where or ("pty",):
                     with _line_of_text():

@@ -26,6 +26,13 @@ def check_apart(kept: Iterable[Path | None], **written: Path | None) -> None:
             raise click.UsageError(f"{given} {path}: that would take the place of what is read or kept")
 
 
+def check_new(option: str, *paths: Path) -> None:
+    """Raises UsageError where a file is there: somebody may have changed it by hand."""
+    for path in paths:
+        if path.exists() and not is_stream(path) and not path.is_dir():
+            raise click.UsageError(f"{option}: {shown(path)} is there already; name another file, or remove it")
+
+
 def _same(one: Path, other: Path) -> bool:
     try:
         # A terminal or a pipe may be read and written at the same time.

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 import termios
 from contextlib import suppress
@@ -25,6 +26,8 @@ def not_opened(url: str, error: Exception) -> str:
     other = _no_port(url)
     if other is not None:
         return f"it is {other}; allowed is a serial port or a pseudo terminal"
+    if address := re.fullmatch(r"(?:(?:tcp|https?)://)?([^/:]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})/?", url):
+        return f"it is no URL of a port; socket://{address[1]}:{address[2]} is one"
     caught = _caught(error)
     why = said_by_system(error) or said_by_system(caught)
     if getattr(error, "errno", None) == errno.EACCES:

@@ -83,6 +83,11 @@ class RealPort(ClientLine):
         self._port.close()
 
 
+def for_one_card(where: str) -> bool:
+    """Whether it can be opened once only."""
+    return where.startswith("/") or ("://" in where and where.rpartition(":")[2] != "0")
+
+
 def opened(where: str, *, baud: int = BAUD) -> TcpListener | ClientLine:
     """Opens `pty`, `tcp://HOST:PORT`, `rfc2217://HOST:PORT`, or the path of a serial port, at this baud rate. Raises
     ListenError."""

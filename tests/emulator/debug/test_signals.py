@@ -115,6 +115,8 @@ def test_names_are_patterns_whose_brackets_are_brackets(session: DebugSession) -
         ("signal a.0 hop_q", "g_lane[1].u_stat.hop_q or "),
         ("signal b.0 *", "found GPU 'b.0'; there are a.0 .. a."),
         ("signal a.0", "found 'a.0'; wanted is GPU NAME"),
+        ("watch", "found ''; wanted is GPU REGISTER [CYCLES], or a value of firmware"),
+        ("watch a.0", "found 'a.0'; wanted is GPU REGISTER [CYCLES], or a value of firmware"),
     ],
 )
 def test_what_is_not_there_is_one_line(session: DebugSession, line: str, says: str) -> None:

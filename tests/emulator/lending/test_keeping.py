@@ -75,7 +75,7 @@ def test_samples_add_up_to_registers_and_meters_of_guests(tmp_path: Path) -> Non
     assert len(served.gpus) == 6
     for (gpu, used), registers in zip(served.gpus.items(), served.registers, strict=True):
         guests = served.sim.meters(gpu)
-        joules = registers["energy_low"] * 0.1 * _CYCLE + guests.energy
+        joules = registers["energy_low"] * 0.1 * _CYCLE + guests.energy - guests.busy * 9 * _CYCLE
         assert _near(used.energy, joules * 1e6, 90 * 0.1 * before)
         assert _near(used.busy, (registers["busy_low"] + guests.busy) * 1000, before * 1000)
         assert _near(used.seen, _END * 1000, before * 1000)
@@ -92,7 +92,8 @@ def test_a_loan_has_what_its_guest_computed_and_whom_it_could_have_had(tmp_path:
     for loan in (first, second):
         assert loan.busy == 9000 * 1000
         lasted = ((loan.ended or _END * 1000) - loan.began) / 1e9
-        assert _near(loan.energy, 1e6 * (9000 * _CYCLE * 70 + 9 * lasted), 9 * _STEP)
+        computed = 9000 * _CYCLE
+        assert _near(loan.energy, 1e6 * (70 * computed + 9 * (lasted - computed)), 9 * _STEP)
     assert first.ended is not None
     assert second.ended is None
 

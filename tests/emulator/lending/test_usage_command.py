@@ -64,6 +64,17 @@ def test_what_nobody_measured_is_told_so(url: str) -> None:
     assert (loan["memory"], loan["launches"]) == (5 << 20, 7)
 
 
+def test_gpus_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    gpus = [f"{card}.{number}" for card in ("left", "right") for number in range(11)]
+    url = f"sqlite:///{tmp_path}/lending.db"
+    with open_database(url) as database, UsageLog(database) as log:
+        LoanJournal(database)
+        for second in range(2):
+            log.note(second * SECOND, {gpu: MeterReading(energy=second) for gpu in reversed(gpus)})
+    told = json.loads(ringhil("lend", "usage", "--database", url, "--json").stdout)
+    assert [each["gpu"] for each in told["gpus"]] == gpus
+
+
 def test_what_is_always_the_same_is_a_flat_line(tmp_path: Path) -> None:
     """Samples are further apart than the points of a curve; before and between them nothing is said."""
     url, page = f"sqlite:///{tmp_path}/lending.db", tmp_path / "usage.html"

@@ -123,16 +123,19 @@ export class Cluster {
     const { run } = laid;
     const { about } = this;
     const found: (Happening & { order: number })[] = [];
+    const lost = new Set(run.lost);
     run.task.forEach((task, line) => {
       const name = about.tasks.name[task]!;
       const put = (order: number, at: number, sign: string, kind: string, text: string, bad = false) =>
         found.push({ order, at, sign, kind, name, text, bad, choose: () => choose.task(line) });
       const [came, began, ended] = [run.came[line]!, run.began[line]!, run.ended[line]!];
-      if (began === null) put(2, came, "…", about.filled ? "no server" : "waits", "it is never placed", true);
+      const again = run.number[line]! > 1;
+      if (began === null) put(2, came, "…", about.filled ? "no server" : "waits", again ? "it is never placed again" : "it is never placed", true);
       else {
-        if (began > came) put(2, came, "…", "waits", "no server has room");
-        put(3, began, "▶", "placed", this.where(run, line));
-        if (ended !== null) put(0, ended, "■", "ended", this.where(run, line));
+        if (began > came) put(2, came, "…", "waits", again ? "to begin again: no server has room" : "no server has room");
+        put(3, began, "▶", "placed", again ? `try ${run.number[line]}: ${this.where(run, line)}` : this.where(run, line));
+        if (ended !== null && lost.has(line)) put(1, ended, "✕", "lost", this.where(run, line), true);
+        else if (ended !== null) put(0, ended, "■", "ended", this.where(run, line));
       }
     });
     for (const fault of about.faults) {

@@ -154,6 +154,8 @@ function Task() {
   const { tasks } = about;
   const [came, began, ended] = [run.came[line]!, run.began[line]!, run.ended[line]!];
   const share = tasks.share[task]!;
+  const lost = run.lost.includes(line);
+  const tries = about.filled ? [] : [...run.task.keys()].filter((each) => run.task[each] === task);
   const moments = (at: number | null) => at === null ? "-" : <button class="link" onClick={() => f.go(at)}>{c.unit(at)}</button>;
   const seconds = (at: number) => `${f.digits(at)} s`;
   return (
@@ -163,12 +165,14 @@ function Task() {
         ["needs", tasks.gpus[task] ? `${named(tasks.gpus[task]!, "GPU")}${share < about.whole ? `, ${f.digits((100 * share) / about.whole, 1)} % of each` : ""}` : "no GPU"],
         ["processors", f.digits(tasks.cpus[task]! / 1000, 3)],
         ["memory", tasks.memory[task] ? `${f.digits(tasks.memory[task]!)} MiB` : null],
-        [about.filled ? "asked for at" : "came", moments(came)],
+        ["try", tries.length > 1 ? <>{tries.map((each) => each === line
+          ? <b key={each}>{run.number[each]} </b>
+          : <button key={each} class="link" onClick={() => c.chooseTask(each)}>{run.number[each]}</button>)}</> : null],
+        [about.filled ? "asked for at" : run.number[line]! > 1 ? "waited again from" : "came", moments(came)],
         ["began", moments(began)],
-        ["ended", about.filled ? null : moments(ended)],
+        [lost ? "lost" : "ended", about.filled ? null : moments(ended)],
         ["waited", about.filled ? null : began === null ? "to the end" : seconds(began - came)],
         ["ran for", began === null || ended === null ? null : seconds(ended - began)],
-        ["tries", about.filled ? null : `${run.tries[line]}`],
       ]} />
       {run.where[line]!.length > 0 && (
         <>

@@ -267,6 +267,17 @@ def test_what_sacct_prints_becomes_a_cluster_file(folder: Path) -> None:
     assert (task["server"], task["ended"]) == ("g1", 100)
 
 
+@pytest.mark.parametrize("there", ["made.yaml", "made.pods.csv"])
+def test_an_import_leaves_alone_what_is_there(there: str, folder: Path) -> None:
+    """It may have been corrected by hand."""
+    (folder / "dump").write_text(SACCT)
+    (folder / there).write_text("corrected\n")
+    before = {each: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+    said = refusal("place", "--import", "sacct", "dump", "-o", "made.yaml", cwd=folder)
+    assert said == f"ringhil place: -o: {there} is there already; name another file, or remove it"
+    assert {each: each.read_bytes() for each in folder.iterdir() if each.is_file()} == before
+
+
 def test_nodes_for_kwok_are_read_back_by_the_import(folder: Path) -> None:
     """A list without pods is a cluster whose tasks are to be written."""
     for words in (

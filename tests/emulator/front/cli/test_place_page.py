@@ -74,6 +74,23 @@ def test_the_map_knows_every_task_of_every_policy() -> None:
     assert dict(zip(told.tasks.name, told.tasks.share, strict=True))["half"] == 500
 
 
+def test_the_map_knows_where_a_try_ran_until_it_was_lost() -> None:
+    """A task that waits again, or began again, had its GPUs before."""
+    faults = (ClusterFault(21.0, 45.0, 0), ClusterFault(41.0, math.inf, 1), ClusterFault(61.0, math.inf, 0, gpu=0))
+    tasks = (ClusterTask("gang", ONE, 0.0, 30.0, members=2), *given().tasks)
+    told, played = shown(replace(given(), tasks=tasks, faults=faults), *POLICIES)
+    for run, mine in zip(told.runs, played.values(), strict=True):
+        assert mine.lost == len(run.lost) > 0
+        tasks_of = [next(each for each in tasks if each.name == told.tasks.name[place]) for place in run.task]
+        had = [(run.ended[line] or 0) - (run.began[line] or 0) for line in run.lost]
+        wasted = sum(time * tasks_of[line].asked / WHOLE for time, line in zip(had, run.lost, strict=True))
+        assert wasted == pytest.approx(mine.wasted)
+        assert all(run.where[line] for line in run.lost)
+        for line in run.lost:
+            assert run.came[line + 1] == run.ended[line]
+            assert (run.task[line + 1], run.number[line + 1]) == (run.task[line], run.number[line] + 1)
+
+
 def test_curves_go_through_the_figures_of_their_moments() -> None:
     told, played = shown(given(), "pack-first", "best-fit")
     figures = (("allocated", 0.01), ("watts", 1), ("waiting", 1), ("fragmentation", 0.01), ("awake", 1))
@@ -160,4 +177,4 @@ def test_a_page_is_written_of_a_file_that_leaves_out_what_it_may(tmp_path: Path)
     done = ringhil("place", "c.yaml", "--fleet", "table", "--html", "page.html", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     (run,) = held((tmp_path / "page.html").read_text(), CLUSTER)["runs"]
-    assert (run["began"], run["tries"]) == ([60, 5], [2, 1])
+    assert (run["began"], run["ended"], run["number"], run["lost"]) == ([0, 60, 5], [60, 160, 15], [1, 2, 1], [0])

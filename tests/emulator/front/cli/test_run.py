@@ -120,7 +120,9 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_wrong_words_on_the_command_line_are_refused(tmp_path: Path) -> None:
-    assert "unknown command 'walk'" in refusal("walk")
+    assert "unknown command 'walk'; there are bench, card, " in refusal("walk")
+    said = "unknown command 'watch'; it is part of `ringhil card URL watch` and of `ringhil lend watch`"
+    assert said in refusal("watch")
     assert "--seed" in refusal("run", "x.yaml", "--seed", "minus one")
     assert "--sead" in refusal("run", "x.yaml", "--sead", "1")
     assert "SERVER.yaml" in refusal("run")

@@ -13,7 +13,7 @@ from tests.emulator.serial.served import ONE
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["info"], "name         a\n"),
+        (["info"], "name         a\nprotocol     1."),
         (["census"], "4 of 4 GPUs work: GPUs 0, 1, 2, 3 (ring, cycle "),
         (["census", "--last"], "4 of 4 GPUs work"),
         (["read", "1", "status"], "healthy"),
@@ -106,3 +106,11 @@ def test_something_else_at_the_other_end_is_named() -> None:
     os.close(ours)
     os.close(theirs)
     assert said.startswith("ringhil: no answer to hello in 4 tries of 0.5 s: ")
+    assert said.endswith("; the line is at 115200 baud: see --baud")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:7007", "tcp://127.0.0.1:7007", "[::1]:7007"])
+def test_an_address_that_is_no_url_of_a_port_has_its_url_named(address: str) -> None:
+    url = f"socket://{address.removeprefix('tcp://')}"
+    said = refusal("card", address, "info")
+    assert said == f"ringhil: {address}: cannot be opened: it is no URL of a port; {url} is one"

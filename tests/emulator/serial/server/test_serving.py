@@ -183,6 +183,11 @@ def test_what_is_refused(tmp_path: Path) -> None:
     ):
         said = refusal("serve", file, "--listen", where)
         assert said == f"ringhil: --listen: found '{where}'; allowed are {ALLOWED}"
+    (two := tmp_path / "two.yaml").write_text("server: {cards: {a: {gpus: 2}, b: {gpus: 2}}}")
+    for where in ("tcp://127.0.0.1:7007", "rfc2217://127.0.0.1:7007", "/nowhere/ttyX"):
+        said = refusal("serve", two, "--listen", "pty", "--listen", where)
+        assert said.startswith(f"ringhil serve: --listen {where}: is for one card, and there are a, b; ")
+        assert "there are a, b" not in refusal("serve", two, "--listen", "/nowhere/ttyX", "--card", "b")
     said = refusal("serve", file, "--listen", "/nowhere/ttyX", "--record", tmp_path / "session")
     assert said == "ringhil: /nowhere/ttyX: cannot be opened: No such file or directory"
     assert not (tmp_path / "session").exists()

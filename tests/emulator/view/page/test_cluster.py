@@ -70,8 +70,12 @@ def states(found: GpuCluster, run: PlacementRun, now: float) -> list[list[str]]:
     on = [
         (each.task.needs, placed)
         for each in run.tasks.values()
-        if each.began is not None and each.began <= now and (each.ended is None or each.ended > now)
-        for placed in each.everywhere
+        for began, ended, where in (
+            (each.began, each.ended, each.everywhere),
+            *((lost.began, lost.ended, lost.everywhere) for lost in each.lost),
+        )
+        if began is not None and began <= now and (ended is None or ended > now)
+        for placed in where
     ]
     awake = {placed.server for needs, placed in on if needs.gpus or needs.cpus}
 
@@ -128,7 +132,8 @@ def test_at_any_moment_every_gpu_is_as_it_was_played(opened: Opened, shown: Show
 def test_what_happened_is_listed_in_order_and_each_goes_there(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     run = shown.played["pack-first"]
-    began = sorted(each.began for each in run.tasks.values() if each.began is not None)
+    tries = (at for each in run.tasks.values() for at in (each.began, *(lost.began for lost in each.lost)))
+    began = sorted(at for at in tries if at is not None)
     page.keyboard.press("Home")
     assert now(page) == "0 s"
     rows = page.get_by_role("listbox").get_by_role("option")
@@ -161,7 +166,21 @@ def test_a_task_is_told_with_all_its_members(opened: Opened, shown: Shown) -> No
     )
     assert (fields["came"], fields["began"]) == (f"{gang.task.at:g} s", f"{gang.began:g} s")
     assert fields["waited"] == f"{(gang.began or 0) - gang.task.at:g} s"
-    assert fields["tries"] == f"{gang.tries}"
+    assert "try" not in fields
+
+
+@pytest.mark.rest
+def test_tries_that_were_lost_are_told_each(opened: Opened, shown: Shown) -> None:
+    page = opened(shown.url)
+    (lost,) = shown.played["pack-first"].tasks["two"].lost
+    rows = page.get_by_role("listbox").get_by_role("option")
+    row = rows.filter(has=page.get_by_text("lost", exact=True)).filter(has_text="two")
+    assert row.locator(".cycle").inner_text() == f"{lost.ended:g} s"
+    row.click()
+    fields = page.locator("#detail .fields")
+    expect(fields.get_by_role("row").filter(has_text="lost")).to_contain_text(f"{lost.ended:g} s")
+    fields.get_by_role("button", name="2", exact=True).click()
+    expect(fields.get_by_role("row").filter(has_text="waited again from")).to_contain_text(f"{lost.ended:g} s")
 
 
 @pytest.mark.rest
