@@ -260,6 +260,7 @@ def test_firmware_that_was_not_loaded_leaves_messages(begin: Begin, project: Pat
 def test_nothing_else_is_written_to_the_client(begin: Begin, project: Path) -> None:
     """What firmware prints goes to standard error."""
     (project / "liar.py").write_text(_LIAR.replace("found = []", "found = []; print('hello', flush=True)"))
+    ringhil("run", "server.yaml", "--firmware", "a.1=liar:Liar", "--record", "r.rec", cwd=project)
     client, process = begin(cwd=project, stderr=subprocess.DEVNULL)
     client.launch(program="r.rec", firmware=["a.1=liar:Liar"])
     client.start()
