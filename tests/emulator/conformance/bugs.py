@@ -241,6 +241,13 @@ BUGS = (
         ("data.phases",),
     ),
     Bug(
+        "what would be thrown away begins as the link comes back",
+        "port_rx.sv",
+        "assign transit_ok_o = (transit_ok || (!active && !LOOP)) && !restart;",
+        "assign transit_ok_o = (transit_ok && !restart) || (!active && !LOOP);",
+        ("link.spent",),
+    ),
+    Bug(
         "a credit of the time before counts",
         "credit_counter.sv",
         "else if (restart_i) credits_q <= 3'h0;",
