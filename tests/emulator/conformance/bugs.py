@@ -346,6 +346,14 @@ BUGS = (
         16,
     ),
     Bug(
+        "a mute that goes on has a period of 16 bits",
+        "guardian.sv",
+        "        used_d  = 32'(begin_i);\n        until_d = now_i + 64'(period_i);",
+        "        used_d  = 32'(begin_i);\n        until_d = now_i + 64'(period_i[15:0]);",
+        ("timers.wide",),
+        16,
+    ),
+    Bug(
         "an allowance that is written lower is passed by",
         "guardian.sv",
         "used_q < allowance_i);",
