@@ -8,6 +8,7 @@
 | a node without quiescence outputs | the same, with "never quiescent" |
 """
 
+import difflib
 import hashlib
 import re
 from pathlib import Path
@@ -58,8 +59,10 @@ def defined(files: tuple[Path, ...], top: str) -> None:
         raise BuildError(f"top {top!r} is no module's name (letters, digits and '_', no digit first)")
     there = modules(files)
     if top not in there:
-        names = ", ".join(sorted(n for n, f in there.items() if f.name != PACKAGE)) or "none"
-        raise BuildError(f"{files[-1].parent}: no module '{top}'; there are: {names}")
+        names = sorted(n for n, f in there.items() if f.name != PACKAGE)
+        near = difflib.get_close_matches(top[:80], names, n=3)
+        meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+        raise BuildError(f"{files[-1].parent}: no module '{top}'; {meant}there are: {', '.join(names) or 'none'}")
 
 
 def cell_sources(rtl: Path, top: str = NODE) -> tuple[Path, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ringhil.emulator.documents import one
 from ringhil.emulator.testbench.monitor import Breach
 from ringhil.emulator.testbench.player import Observed
 from ringhil.emulator.testbench.reference.control import AHEAD
@@ -58,8 +59,9 @@ def overspent(rule: str, observed: Observed, link: str, streams: dict[int, str])
             stream = streams.get(frame.began, "")
             needed = ONWARD if onward is None or stream == onward or not stream else INTO_RING
             if had < needed:
-                text = f"{link}: a {frame.kind} frame that came by {stream or 'nobody knows where'} began with {had}"
-                yield Breach(rule, frame.began, f"{text} credits, needs {needed}")
+                came = f" that came by {stream}" if stream else ""
+                text = f"{link}: {one(frame.kind)} frame{came} began with {had} credits, needs {needed}"
+                yield Breach(rule, frame.began, text)
 
 
 def given_back(rule: str, observed: Observed, link: str, taken: Iterable[int], most_lost: int) -> Iterator[Breach]:

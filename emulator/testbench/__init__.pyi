@@ -3,6 +3,8 @@ from .build import Bench as Bench
 from .build import build_bench as build_bench
 from .build import card_sources as card_sources
 from .build import node_sources as node_sources
+from .bus import Pin as Pin
+from .bus import Pins as Pins
 from .bus import RingBus as RingBus
 from .card import CardBench as CardBench
 from .card import Gpu as Gpu

@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class KitError(RinghilError, ValueError):
-    """An argument that a call of the kit doesn't take; the message says which, and what is allowed."""
+    """An argument, or a value of a pin, that the kit doesn't take; the message says which, and what is allowed."""
 
 
 class Parts(dict[str, _T]):

@@ -5,6 +5,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from ringhil.emulator.testbench.arguments import KitError
+
 _LEVELS = ("DEBUG", "INFO", "WARNING")
 
 
@@ -46,14 +48,25 @@ class Pin:
     shadow: _Shadow | None = None
 
     def read(self) -> int:
-        """The value. Bits that are X or Z raise ValueError."""
+        """The value. Raises KitError, which is a ValueError, where bits are X or Z."""
         value = self.handle.value
         if self.shadow is not None:
             # As text: a slice of the value itself would make an object of every bit of a card's vector.
             bits = str(value)
             end = len(bits) - self.lsb
-            return int(bits[end - self.width : end], 2)
-        return int(value.to_unsigned()) if len(value) > 1 or self.width > 1 else int(value)
+            bits = bits[end - self.width : end]
+            try:
+                return int(bits, 2)
+            except ValueError:
+                raise self._unknown(bits) from None
+        try:
+            return int(value.to_unsigned()) if len(value) > 1 or self.width > 1 else int(value)
+        except ValueError:
+            raise self._unknown(str(value)) from None
+
+    def _unknown(self, bits: str) -> KitError:
+        place = "" if self.shadow is None else f"[{self.lsb + self.width - 1}:{self.lsb}]"
+        return KitError(f"{self.handle._name}{place} is {bits}; the kit reads 0 and 1 only: outputs need a reset")
 
     def write(self, value: int) -> None:
         """Takes effect in this time step."""

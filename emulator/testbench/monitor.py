@@ -11,6 +11,7 @@ import cocotb
 from cocotb.queue import Queue
 from cocotb.triggers import RisingEdge, ValueChange
 
+from ringhil.emulator.testbench.arguments import KitError
 from ringhil.emulator.testbench.bus import Pin, logger
 from ringhil.emulator.testbench.frame import Channel, RingFrame
 from ringhil.emulator.testbench.link import BIT
@@ -85,12 +86,18 @@ class RingMonitor:
         for call in self.on_breach:
             call(found)
 
+    def _read(self, pin: Pin) -> int:
+        try:
+            return pin.read()
+        except KitError as error:
+            raise KitError(f"{self.name}, cycle {self._cycle()}: {error}") from None
+
     async def _run(self) -> None:
         ctl, edge, change = self._ctl, RisingEdge(self._clock.handle), ValueChange(self._ctl.handle)
         last = -1
         while True:
             await edge
-            bits = ctl.read()
+            bits = self._read(ctl)
             self.samples += 1
             if bits != last or bits & _STAY:
                 self._look(bits)
@@ -107,8 +114,8 @@ class RingMonitor:
             self._flit(bits)
         elif bits & (_DATA | _SOF | _EOF | _ERR):
             self._breach("link.idle", f"control bits 0x{bits:02X} in a cycle without a flit")
-        elif self._data.read():
-            self._breach("link.idle", f"data 0x{self._data.read():016X} in a cycle without a flit")
+        elif word := self._read(self._data):
+            self._breach("link.idle", f"data 0x{word:016X} in a cycle without a flit")
         for call in self.on_bits:
             call(bits, self._cycle())
 
@@ -122,7 +129,7 @@ class RingMonitor:
 
     def _flit(self, bits: int) -> None:
         channel: Channel = "data" if bits & _DATA else "control"
-        word, cycle = self._data.read().to_bytes(8, "big"), self._cycle()
+        word, cycle = self._read(self._data).to_bytes(8, "big"), self._cycle()
         running = self._open[channel]
         if bits & _ERR and not bits & _EOF:
             self._breach("link.framing", f"err without eof on the {channel} channel")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from ringhil.emulator.conformance.credit_check import uses
-from ringhil.emulator.conformance.data_frames import CCW, Place, roles
+from ringhil.emulator.conformance.data_frames import CCW, TO_HOST, Place, roles
 from ringhil.emulator.conformance.data_judge import judge_data, standing
 from ringhil.emulator.conformance.frames import other_control, statistics
 from ringhil.emulator.conformance.rule import RuleCase, rule
@@ -87,6 +87,16 @@ def phases(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions += [Send(220, "host", place.answer(2, 4, ttl=4, flags=flags)) for _ in range(5)]
             actions.append(Hold(330, link, 0))
             yield RuleCase(f"{link} is entered {phase}", Stimulus.of(actions, tail=500, **place.straps), judge)
+    # What is thrown away at a dead link may begin as the link is used again: then it needs a credit, too.
+    for link, came in (("host", "p2"), ("boundary", "p1")):
+        place = Place(rng, 2, 1, 8, {"control": roles("entry", "boundary"), "crossings": 1 << 5})
+        actions = settings(place, link_restore=8)
+        for offset in range(2 * _PHASES):
+            at = 40 + 100 * offset
+            actions += [Carrier(at, link, False), Carrier(at + 1, link, True)]
+            frame = place.answer(2, 1, ttl=4, flags=TO_HOST) if link == "host" else place.work(5, 4, ttl=4, flits=1)
+            actions.append(Send(at + offset, came, frame))
+        yield RuleCase(f"{link} throws away", Stimulus.of(actions, tail=100, **place.straps), judge)
 
 
 def _unharmed(rule_name: str, enough: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ringhil.emulator.conformance.frames import other_control
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.conformance.rules.link import DOWN
+from ringhil.emulator.conformance.rules.mailbox import guard_settings, guardian, message
 from ringhil.emulator.conformance.timeline import NEVER, bit, readings, setting
 from ringhil.emulator.testbench.frame import RingFrame
 from ringhil.emulator.testbench.monitor import Breach
@@ -102,6 +103,13 @@ def wide(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             looks = [Peek(at, "status") for at in (LOOK, LOOK + 20)]
             stimulus = Stimulus.of([*actions, *looks], tail=10, **PLACE)
             yield RuleCase(f"{name} {1 << index}", stimulus, partial(_untimely, NAME))
+    # A mute that goes on for another period, which is written while the first one runs.
+    for index in range(SHORTEST, LONGEST + 1):
+        actions = guard_settings(2, 100)
+        actions += [Post(BEGIN + 12 * i, i % 2, message(rng, PLACE)) for i in range(8)]
+        actions += [Poke(140, "allowance_period", 1 << index), Peek(LOOK, "status")]
+        stimulus = Stimulus.of(actions, tail=10, **PLACE)
+        yield RuleCase(f"allowance_period, renewed {1 << index}", stimulus, partial(guardian, NAME))
 
 
 @rule(LONG, "times of many cycles end when they are over, each by its own setting with all its bits", "R6")

@@ -157,7 +157,8 @@ module other_port
   assign looped    = LOOP && link_n != UP;
   assign repay     = owed_q != 2'd0 && !restart && (up_o || LOOP);
   assign credits_o = restart ? 2'd0 : credits_q;
-  assign s_ready_o = !k_valid_i || !(up_o || LOOP);
+  // What nobody hears is thrown away, but not as the link comes back: what begins then is heard, and needs a credit.
+  assign s_ready_o = up_o || LOOP ? !k_valid_i : !restart;
   assign send_d    = s_valid_i && s_ready_o;
   assign first     = k_valid_i ? k_sof_i : s_sof_i;
   assign last      = k_valid_i ? k_eof_i : s_eof_i;

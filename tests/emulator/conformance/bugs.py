@@ -241,6 +241,13 @@ BUGS = (
         ("data.phases",),
     ),
     Bug(
+        "what would be thrown away begins as the link comes back",
+        "port_rx.sv",
+        "assign transit_ok_o = (transit_ok || (!active && !LOOP)) && !restart;",
+        "assign transit_ok_o = (transit_ok && !restart) || (!active && !LOOP);",
+        ("link.spent",),
+    ),
+    Bug(
         "a credit of the time before counts",
         "credit_counter.sv",
         "else if (restart_i) credits_q <= 3'h0;",
@@ -336,6 +343,14 @@ BUGS = (
         "        used_d  = 32'h1;\n        until_d = now_i + 64'(period_i);",
         "        used_d  = 32'h1;\n        if (fresh) until_d = now_i + 64'(period_i);",
         ("mailbox.period",),
+        16,
+    ),
+    Bug(
+        "a mute that goes on has a period of 16 bits",
+        "guardian.sv",
+        "        used_d  = 32'(begin_i);\n        until_d = now_i + 64'(period_i);",
+        "        used_d  = 32'(begin_i);\n        until_d = now_i + 64'(period_i[15:0]);",
+        ("timers.wide",),
         16,
     ),
     Bug(

@@ -102,7 +102,8 @@ def test_a_combinational_loop_is_reported_in_its_file(rtl: Path, logic: str, loo
 @pytest.mark.parametrize("command", ["check", "build"])
 def test_no_such_module(rtl: Path, command: str) -> None:
     said = refused(command, "--rtl", rtl, "--top", "gpu_nodes")
-    assert "no module 'gpu_nodes'; there are: babbler, bypass_switch" in said
+    assert "no module 'gpu_nodes'; did you mean 'gpu_node'" in said
+    assert "? there are: babbler, bypass_switch" in said
 
 
 def test_no_files(tmp_path: Path) -> None:

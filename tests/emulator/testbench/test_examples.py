@@ -1,4 +1,4 @@
-"""The Python of the page about the kit is whole files that run as they stand."""
+"""The code of the page about the kit is whole files that run as they stand."""
 
 import re
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "testbench.md"
-_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_NAMED = re.compile(r"`((?:bench|test)_\w+\.py)`[^\n`]*:\n\n^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```(?:python|systemverilog)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_NAMED = re.compile(r"`(\w+\.(?:py|sv))`[^\n`]*:\n\n^```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.slow(part="benches")

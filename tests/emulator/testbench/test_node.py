@@ -166,3 +166,18 @@ def test_a_failing_bench_fails_with_seed_and_waves(pytester: pytest.Pytester) ->
 def test_icarus_counts_no_coverage() -> None:
     with pytest.raises(BuildError, match="use verilator"):
         build_bench("icarus", "node_bench", SOURCES, coverage=True)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize(
+    ("control", "pin"), [("8'bx", "p1_tx_ctl_o"), ("8'h40", "p1_tx_data_o"), ("8'h41", "p1_tx_data_o")]
+)
+def test_a_pin_that_is_not_known_is_named(control: str, pin: str, tmp_path: Path) -> None:
+    """Unknown control bits; unknown data, in a flit and without one."""
+    needs("icarus")
+    source = tmp_path / "unknown.sv"
+    ports = "input logic clk_i, output logic [63:0] p1_tx_data_o, output logic [7:0] p1_tx_ctl_o"
+    source.write_text(f"module unknown ({ports});\n  assign p1_tx_ctl_o = {control};\nendmodule\n")
+    bench = build_bench("icarus", "unknown", [source])
+    (result,) = run_bench(bench, ["bench_unknown"], tmp_path / "run", paths=[HERE]).results
+    assert re.search(rf"p1 out, cycle 7: {pin} is [XZ]+[:;]", str(result.failure))
