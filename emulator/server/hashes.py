@@ -63,7 +63,7 @@ def our_firmware() -> str:
 
 @cache
 def version_and_sources() -> str:
-    """The version, and a hash of the sources that results follow from: `0.4.0 2c26b46b68ff`."""
+    """The version, and a hash of the sources that results follow from: `1.0.0 2c26b46b68ff`."""
     return f"{version('ringhil')} {sources_hash(_SOURCES)[:12]}"
 
 
