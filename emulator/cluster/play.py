@@ -200,6 +200,7 @@ class _Run:
         self._cpu_watts = self._processors(everyone)
         self._fragments = self._workload.fragmentation(self._servers)
         self._free = int(self._servers.free.sum())
+        self._taken = self._cluster.gpus * WHOLE - self._free  # by tasks, and before the run
 
     def played(self, on_progress: Callable[[int, int], None]) -> PlacementRun:
         played, until = self._played, self._cluster.until
@@ -300,6 +301,7 @@ class _Run:
         each.placed, *others = placed
         each.others, each.began = tuple(others), now
         self._free -= each.task.asked
+        self._taken += each.task.asked
         ends = now + each.task.lasts
         tried = _Try(each, range(self._started + 1, self._started + 1 + len(placed)))
         self._started += len(placed)
@@ -319,6 +321,7 @@ class _Run:
 
     def _leave(self, tried: "_Try") -> None:
         """Nothing of it runs any more."""
+        self._taken -= tried.task.task.asked
         for job, placed in zip(tried.jobs, tried.task.everywhere, strict=True):
             del self._running[job]
             self._scheduler.give_back(placed, tried.task.task.needs)
@@ -385,7 +388,7 @@ class _Run:
         self._awake = awake
         moment = CurveMoment(
             now,
-            100 * (everything - self._free) / everything if everything else 0.0,
+            100 * self._taken / everything if everything else 0.0,
             100 * float(self._fragments.sum()) / self._free if self._free else 0.0,
             float(self._sleeping_watts.sum()),
             len(self._waiting),

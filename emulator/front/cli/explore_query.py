@@ -1,6 +1,7 @@
 """`ringhil explore query` and `ringhil explore compare`: what campaigns have found."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ def merge_command(
         xml = None if junit is None else opened.enter_context(Output(junit))
         for part in parts:
             _existing(part)
-        with Store(store) as kept:
+        with _left_only_whole(store), Store(store) as kept:
             number = merge(parts, kept)
             campaign = kept.campaigns()[number]
             done = len(kept.done(number))
@@ -159,6 +160,19 @@ def merge_command(
             xml.write(as_junit(found, at_least))
         _print("explore", found, as_json, lambda: show(found, results))
     return ended("ringhil explore merge", found, at_least, store, junit)
+
+
+@contextmanager
+def _left_only_whole(store: Path) -> Iterator[None]:
+    """A store that is made is not left where nothing came of it."""
+    there = store.exists()
+    try:
+        yield
+    except BaseException:
+        if not there:
+            for end in ("", "-wal", "-shm"):
+                store.with_name(store.name + end).unlink(missing_ok=True)
+        raise
 
 
 def ended(

@@ -35,8 +35,10 @@ class CardReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Returns the verdict on all rules: `not judged` when none could be judged."""
-        return verdict_of({finding.state for finding in self.findings})
+        """Returns the verdict on all rules: `not judged` when none could be judged, or it ended before its end and none
+        is broken."""
+        found = verdict_of({finding.state for finding in self.findings})
+        return "not judged" if self.ended and found == "pass" else found
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as a document for JSON."""

@@ -62,6 +62,7 @@ MAY_DIFFER = (
         "they count since power-up, and more has happened to one of them",
         registers=(*_COUNTERS, *LIVE),
     ),
+    Declared("turn", "who has the compute engine at that moment", registers=("turn",)),
     Declared(
         "history",
         "sequence numbers and epochs: how often was counted and elected before",

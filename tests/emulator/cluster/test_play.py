@@ -184,3 +184,5 @@ def test_a_task_that_is_lost_waits_in_its_old_place() -> None:
     assert played.lost == 2
     assert began["t0"] == began["t1"] == 50
     assert began["t2"] == began["t3"] == 100
+    used = {at.at: at.allocated for at in played.curve}
+    assert (used[1.0], used[20.0], used[50.0]) == (100, 0, 100), "what has failed is in nobody's hands"

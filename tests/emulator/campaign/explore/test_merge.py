@@ -119,10 +119,12 @@ def test_shards_that_were_played_are_merged_by_a_command(tmp_path: Path) -> None
     assert "✓ pass" in (tmp_path / "r.html").read_text()
     for arguments, says in (
         (("merge", "x.sqlite", "no.sqlite"), "no.sqlite: no such file"),
+        (("merge", "x.sqlite", "1.sqlite", "ring.yaml"), "ring.yaml: "),
         (("merge", "1.sqlite", "1.sqlite"), "it is read, and was to be written"),
         (("merge", "x.sqlite", "1.sqlite", "--junit", "1.sqlite"), "would take the place of what is read"),
     ):
         assert says in command.refusal("explore", *arguments, cwd=tmp_path)
+        assert not (tmp_path / "x.sqlite").exists()
 
 
 @pytest.mark.parametrize("number", [10**6, 50])
