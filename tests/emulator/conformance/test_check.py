@@ -55,7 +55,8 @@ def test_all_rules_are_kept(simulator: Simulator, node: str, tmp_path: Path) -> 
     report = check(*NODES[node], CheckSettings(simulator, out=tmp_path, waves=False))
     assert [(v.rule, v.cycle, v.what) for v in report.verdicts.values() if v.state == "broken"] == []
     unjudged = {v.what for v in report.verdicts.values() if v.state == "not judged"}
-    assert unjudged == ({"the node has no contexts"} if node == "third party" else set())
+    lacks = ("contexts", "meter") if node == "third party" else ()
+    assert unjudged == {f"the node has no {part}" for part in lacks}
     assert set(report.verdicts) > set(all_rules())
     assert not list(tmp_path.iterdir())
 
