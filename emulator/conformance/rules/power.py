@@ -25,6 +25,7 @@ _POWER = ("run_power", "idle_power", "low_power", "off_power")
 _RESET = 8  # cycles: so long before the first one the node may have rested already
 _UNIT = 64  # bytes
 _APART = 500  # cycles from unit to unit
+_LONG = 200  # cycles of a unit in which all settings are written
 
 
 def _metered(observed: Observed) -> bool:
@@ -36,58 +37,117 @@ def _asks(at: int) -> list[Action]:
     return [Peek(at, "energy_low"), Peek(at + 1, "power_state")]
 
 
-# ------------------------------------------------------------------------------------------------------------ at rest
+# ------------------------------------------------------------------------------------------------------- to the cycle
 
 
-def _rested(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
-    """A node that only rests says what the reference does, if that has rested for as long."""
-    if not _metered(observed):
+def _as_reference(rule_name: str, stimulus: Stimulus, observed: Observed) -> list[Breach]:
+    """A node says what the reference does, if that has rested for as long, and its unit, if any, begins as late."""
+    given = judged_data(rule_name, stimulus.cycles, stimulus, observed).answers.given
+    if not _metered(observed) or len(given) > 1:
         return []
-    found = [_differing(rule_name, before, observed) for before in range(_RESET)]
+    cost, begins = 0, range(-1, 0)  # no work
+    for one in given:
+        if not one.computed or one.frame is None:
+            return []
+        cost, since = one.answer.cost, one.answer.since
+        begins = range(since, max(since + 1, one.frame.began - cost))
+    found = [_differing(rule_name, before, at, cost, observed) for at in begins for before in range(_RESET)]
     return [] if None in found else [max((b for b in found if b is not None), key=lambda b: b.cycle)]
 
 
-def _differing(rule_name: str, before: int, observed: Observed) -> Breach | None:
-    """The first thing that it says otherwise than one that rested `before` cycles before the first one."""
+def _differing(rule_name: str, before: int, begins: int, cost: int, observed: Observed) -> Breach | None:
+    """The first thing that it says otherwise than one that rested `before` cycles before the first one, and whose work
+    begins in the cycle `begins`."""
     meter = PowerMeter(UNMETERED, 0, -before)
     base: int | None = None
+    ends = 0
     done = ((cycle, action) for cycle, action in observed.done if isinstance(action, Poke | Peek))
     peeks = iter(observed.peeks)
     for cycle, action in done:
+        # What is written holds from the next cycle on.
+        until = cycle + isinstance(action, Poke)
+        if meter.now <= begins < until:
+            meter.until(begins, False, False)
+            ends = begins + 1 + max(cost + meter.settings.wake(meter.state(False, False)), 1)
+            meter.until(begins + 1, False, False)
+        meter.until(min(until, ends), True, False)
+        meter.until(until, False, False)
         if isinstance(action, Poke):
             if action.register in vars(UNMETERED):
-                meter.until(cycle + 1, False, False)  # what is written holds from the next cycle on
                 meter.settings = replace(meter.settings, **{str(action.register): action.value})
             continue
         _, register, value = next(peeks)
-        meter.until(cycle, False, False)
         if register == "energy_low":
             base = value - meter.energy if base is None else base  # the first one tells what reset has left
             wanted = meter.energy + base
+        elif register == "busy_low":
+            wanted = meter.busy
         else:
-            wanted = meter.state(False, False).code
+            wanted = meter.state(meter.now < ends, False).code
         if value != wanted:
             return Breach(rule_name, cycle, f"{register} is {value}, must be {wanted}")
     return None
 
 
+def _written(rng: random.Random, at: int) -> Poke:
+    """Any setting, to any value."""
+    name = rng.choice([*vars(UNMETERED)])
+    return Poke(at, name, rng.randrange(1 << 10) if name in _POWER else rng.randrange(250))
+
+
+def _at_rest(rng: random.Random, given: dict[str, int]) -> Stimulus:
+    """Where a state may change its register is read in each cycle, in that before it, too."""
+    edges = [at for after in (given["low_after"], given["off_after"]) for at in range(after - _RESET, after + 1)]
+    actions: list[Action] = [*QUIET, *(Poke(4 + i, name, value) for i, (name, value) in enumerate(given.items()))]
+    at = 20
+    while at < 300:
+        if at in edges:
+            actions.append(Peek(at, "power_state"))
+            at += 1
+            continue
+        actions += _asks(at)
+        at += 2
+        while at not in edges and rng.random() < 0.7:
+            at += 1
+        if at > max(edges) and rng.random() < 0.3:  # what has been counted stays
+            actions.append(_written(rng, at))
+            at += 1
+    return Stimulus.of(actions, tail=20)
+
+
+def _at_work(rng: random.Random, given: dict[str, int]) -> Stimulus:
+    """All settings are written while a unit runs; then the state is read in each cycle of the rest behind it."""
+    place = some_place(rng, control=roles("entry"))
+    actions = settings(place, heartbeat=0, compute_setup=_LONG, compute_per_flit=0, **given)
+    came = 40
+    actions += [Send(came, "host", frame) for frame in place.unit(8)]
+    names = [*vars(UNMETERED)] * 2
+    rng.shuffle(names)
+    at = came + OVERHEAD
+    for name in names:
+        value = rng.randrange(1, 1 << 10) if name in _POWER else rng.randrange(250)
+        actions += [Poke(at, name, value), Peek(at + 1, "busy_low"), Peek(at + 2, "energy_low")]
+        at += rng.randrange(3, 7)
+    for name, value in given.items():
+        actions.append(Poke(at, name, value))
+        at += 1
+    actions += [Peek(at, "busy_low"), *_asks(at + 1)]
+    ends = came + _LONG + given["low_wake"] + given["off_wake"] + 2 * OVERHEAD
+    rests = ends + max(given["low_after"], given["off_after"])
+    actions += [Peek(cycle, "power_state") for cycle in range(at + 3, rests)]
+    return Stimulus.of([*actions, *_asks(rests), Peek(rests + 2, "busy_low")], tail=_LONG, **place.straps)
+
+
 @rule(
     "power.states",
-    "a GPU at rest is idle, in low power or off as its settings say, and takes that state's units",
+    "a GPU runs, is idle, in low power or off to the cycle, takes that state's units, and counts how long it ran",
 )
 def states(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, (low, off) in enumerate([(60, 0), (0, 90), (60, 140), (140, 60), (1, 2)] * effort):
         given = {name: rng.randrange(1, 1 << 10) for name in _POWER} | {"low_after": low, "off_after": off}
-        actions: list[Action] = [*QUIET, *(Poke(4 + i, name, value) for i, (name, value) in enumerate(given.items()))]
-        at = 20
-        while at < 300:
-            actions += _asks(at)
-            at += rng.randrange(2, 9)
-            if rng.random() < 0.3:  # what has been counted stays
-                name = rng.choice([*_POWER, "low_after", "off_after"])
-                actions.append(Poke(at, name, rng.randrange(1 << 10) if name in _POWER else rng.randrange(250)))
-                at += 1
-        yield RuleCase(f"rest {index}", Stimulus.of(actions, tail=20), partial(_rested, "power.states"))
+        given |= {"low_wake": rng.randrange(9), "off_wake": rng.randrange(9)}
+        for where, played in (("rest", _at_rest), ("work", _at_work)):
+            yield RuleCase(f"{where} {index}", played(rng, given), partial(_as_reference, "power.states"))
 
 
 # ------------------------------------------------------------------------------------------------------------- at work

@@ -147,6 +147,20 @@ BUGS = (
         30,
     ),
     Bug(
+        "the cycle of a write isn't among those in which the engine ran",
+        "energy_meter.sv",
+        "busy_q   <= busy_q + ran + 64'(write_i && works_i);",
+        "busy_q   <= busy_q + ran;",
+        ("power.states",),
+    ),
+    Bug(
+        "off is a cycle late",
+        "energy_meter.sv",
+        "rest >= 64'(off_after_i)",
+        "rest > 64'(off_after_i)",
+        ("power.states",),
+    ),
+    Bug(
         "nobody wakes the GPU up",
         "work_timer.sv",
         "+ 64'(switch_i) + 64'(wake_i);",
