@@ -109,7 +109,9 @@ class _Lazy(click.Group):
         """Where a command is that isn't one of these, as it is typed."""
         found = []
         for name in COMMANDS:
-            group = self.get_command(ctx, name)
+            group = None
+            with suppress(RinghilError):  # an extra that it needs is not installed
+                group = self.get_command(ctx, name)
             if isinstance(group, click.Group) and wanted in group.commands:
                 given = [each.make_metavar(ctx) for each in group.params if isinstance(each, click.Argument)]
                 found.append(" ".join(["`ringhil", name, *given, f"{wanted}`"]))

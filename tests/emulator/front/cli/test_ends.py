@@ -102,6 +102,17 @@ def test_a_package_that_cannot_be_imported_is_no_defect_of_ours(package: str, te
 
 
 @pytest.mark.parametrize(
+    ("word", "says"), [("walk", "there are bench, card, "), ("watch", "it is part of `ringhil card URL watch`\n")]
+)
+def test_an_unknown_command_is_told_without_packages_of_extras(word: str, says: str) -> None:
+    hidden = "sys.modules.update(dict.fromkeys(('sqlalchemy', 'starlette', 'uvicorn', 'cryptography')))"
+    code = f"import sys; {hidden}; from ringhil.emulator.front.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, word], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"ringhil: unknown command '{word}'; {says}")
+
+
+@pytest.mark.parametrize(
     ("error", "code", "says"),
     [
         (RinghilError("x: wrong"), 2, "ringhil: x: wrong\n"),
