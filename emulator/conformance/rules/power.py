@@ -147,7 +147,8 @@ def states(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         given = {name: rng.randrange(1, 1 << 10) for name in _POWER} | {"low_after": low, "off_after": off}
         given |= {"low_wake": rng.randrange(9), "off_wake": rng.randrange(9)}
         for where, played in (("rest", _at_rest), ("work", _at_work)):
-            yield RuleCase(f"{where} {index}", played(rng, given), partial(_as_reference, "power.states"))
+            judge = partial(_as_reference, "power.states")
+            yield RuleCase(f"{where} {index}", played(rng, given), judge, lacking="meter")
 
 
 # ------------------------------------------------------------------------------------------------------------- at work
@@ -187,7 +188,8 @@ def time(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions += [Fault(begins, fault, True), Fault(begins + rng.randrange(80, 700), fault, False)]
         actions += [Peek(at, "energy_low") for at in range(50, 4 * _APART, rng.randrange(23, 40))]
         stimulus = Stimulus.of(_in_order(actions), tail=600, **place.straps)
-        yield RuleCase(f"work{' and ' if fault else ''}{fault}", stimulus, partial(_steady, "power.time"))
+        name = f"work{' and ' if fault else ''}{fault}"
+        yield RuleCase(name, stimulus, partial(_steady, "power.time"), lacking="meter")
 
 
 def _woken(rule_name: str, enough: int, wake: int, stimulus: Stimulus, observed: Observed) -> list[Breach]:
