@@ -51,10 +51,3 @@ def test_answers_of_step(tmp_path: Path) -> None:
             stepping.stdin.write("step\n")
             stepping.stdin.flush()
             assert json.loads(line_of(stepping))["command"] == "step"
-
-
-def test_findings_of_a_check(tmp_path: Path) -> None:
-    with running("firmware", "check", "ringhil.firmware.boot:our_program", "keepalives", here=tmp_path) as checking:
-        found = line_of(checking)
-        assert found.startswith(b"ok   keepalives.")
-        assert b"kept" not in found
