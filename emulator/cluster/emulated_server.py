@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ringhil.emulator.cluster.cluster import RING, ClusterFault, ClusterServer, GpuCluster, TypePower
-from ringhil.emulator.cluster.fleet import FleetError
+from ringhil.emulator.cluster.fleet import ELECTION, FleetError
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.host.contexts.command import Command, ContextRef, Reply
 from ringhil.emulator.scenario import EventAction, GpuRef, LinkRef, Scenario, TimelineEvent
@@ -63,6 +63,7 @@ class _Job:
     ends: int
     contexts: dict[int, int] = field(default_factory=dict)  # by GPU, those that are there
     had: int = 0  # cycles of its GPUs
+    failed: int = 0  # the cycle
 
 
 def ignored(answer: Reply) -> None:
@@ -122,18 +123,23 @@ class EmulatedServer:
         return ended
 
     def lost(self, cycle: int) -> list[int]:
-        """Jobs that have failed, told once: when a GPU of theirs isn't counted, or they should be over."""
+        """Jobs that have failed, told once: when a GPU of theirs isn't counted, when all are counted anew, or when they
+        should be over. Where no GPU has reported for longer than an election takes, all have failed."""
         counted = {*self.counted}
-        told = [
-            job
-            for job, each in self._lost.items()
-            if not counted
-            or not counted.issuperset(each.gpus)
-            or (each.ends <= cycle and (each.gpus or not self._out_of_order))
-        ]
+        silent = self._live.kernel.now - self._card.reported_at >= (ELECTION - 1) * self._clock.census
+        for job in [job for job, each in self._jobs.items() if each.gpus] if silent and not counted else []:
+            self._fail(job)
+        told = [job for job, each in self._lost.items() if self._is_known(each, counted, cycle)]
         for job in told:
             del self._lost[job]
         return told
+
+    def _is_known(self, lost: _Job, counted: set[int], cycle: int) -> bool:
+        if not counted or not counted.issuperset(lost.gpus):
+            return True
+        if lost.gpus:
+            return lost.ends <= cycle or self._card.reported_at > lost.failed
+        return lost.ends <= cycle and not self._out_of_order
 
     def begin(self, job: int, gpus: tuple[int, ...], share: int, whole: int, ends: int) -> None:
         """Make its contexts, and launch them as soon as they are there; `share` of `whole` parts of each GPU."""
@@ -288,6 +294,7 @@ class EmulatedServer:
         begun = self._jobs.pop(job, None)
         if begun is None:
             return
+        begun.failed = self._live.kernel.now
         self._lost[job] = begun
         for gpu, context in begun.contexts.items():
             self._driver.give_up(ContextRef(0, gpu, context))

@@ -12,6 +12,8 @@ from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.cluster.servers import Flags
 from ringhil.emulator.errors import RinghilError
 
+ELECTION = 6  # censuses that one may take after a fault
+
 
 class FleetError(RinghilError, ValueError):
     """A cluster that a fleet can't play, or a server that doesn't answer."""

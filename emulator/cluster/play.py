@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ringhil.emulator.cluster.cluster import WHOLE, ClusterTask, GpuCluster, TaskNeeds
-from ringhil.emulator.cluster.fleet import Fleet, TableFleet
+from ringhil.emulator.cluster.fleet import ELECTION, Fleet, TableFleet
 from ringhil.emulator.cluster.policies import third_power
 from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.scheduler import PlacedOn, Scheduler
 from ringhil.emulator.cluster.servers import Figures, Flags, Rows, Servers
 from ringhil.emulator.cluster.workload import TargetWorkload
-
-ELECTION = 6  # censuses that one may take after a fault
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 
 from ringhil.emulator.cluster.cluster import RING, ClusterFault, GpuCluster
 from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
-from ringhil.emulator.cluster.fleet import Fleet, TableFleet
-from ringhil.emulator.cluster.play import ELECTION, PlacedTask, play
+from ringhil.emulator.cluster.fleet import ELECTION, Fleet, TableFleet
+from ringhil.emulator.cluster.play import PlacedTask, play
 from ringhil.emulator.cluster.policy import PlacementPolicy
 from ringhil.emulator.cluster.scheduler import PlacedOn
 from ringhil.emulator.cluster.servers import Flags

@@ -22,7 +22,7 @@ from ringhil.emulator.cluster.cluster import (
     TypePower,
 )
 from ringhil.emulator.cluster.emulated_fleet import EmulatedFleet
-from ringhil.emulator.cluster.fleet import Fleet, FleetError, TableFleet
+from ringhil.emulator.cluster.fleet import ELECTION, Fleet, FleetError, TableFleet
 from ringhil.emulator.cluster.play import PlacementRun, play
 from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.read import load_cluster
@@ -168,6 +168,25 @@ def test_an_outage_that_no_census_sees_costs_the_tasks_of_a_server(library: Libr
     # GPU 0 ran for 82 seconds, and from 100 to 200 once more; then the server slept.
     of = POWER["T4"]
     assert emulated.energy_j == pytest.approx(182 * of.task + (18 + 200) * of.low + 200 * of.off, rel=0.02)
+
+
+@pytest.mark.parametrize("dead", [{0: 35.5}, {0: 35.5, 1: 35.5}, {0: 35.5, 2: 35.5}, {1: 21.5, 0: 35.5}, {1: 35.5}])
+def test_whom_the_loss_of_gpu_0_costs_a_try(dead: dict[int, float], library: Library) -> None:
+    """A task on it, or one that begins while another is elected, which nobody could hear. Where GPU 1 is dead as well,
+    nobody can ever speak for the ring. All of it is known before an election would have to be over."""
+    servers = tuple(ClusterServer(n, ("T4",) * 4, frozenset(), 32_000, 1 << 20, 0.0, None) for n in ("a", "b"))
+    tasks = tuple(ClusterTask(f"t{n}", ONE_GPU, at, 300.0) for n, at in enumerate((0.0, 0.0, 0.0, 42.0)))
+    faults = tuple(ClusterFault(at, math.inf, 0, gpu) for gpu, at in dead.items())
+    given = GpuCluster("entry", 0, 900.0, POWER, servers, tasks, None, 10.0, faults=faults)
+    gone = {0, 1} <= {*dead}
+    for number, each in enumerate(played(given, "pack-first", library).tasks.values()):
+        assert each.ended is not None
+        for lost in each.lost:
+            on = lost.everywhere[0].gpus[0]
+            struck = 0 if gone else dead.get(on, 0)
+            assert gone or on in dead or (number == 3 and 0 in dead)
+            assert struck <= lost.ended <= 35.5 + ELECTION * given.census
+        assert not any(placed.server == 0 and (gone or placed.gpus[0] in dead) for placed in each.everywhere)
 
 
 @pytest.mark.parametrize(("gpu", "until", "unread"), [(1, 25.0, 1), (0, 15.0, 4), (0, 95.0, 1), (None, 95.0, 4)])
