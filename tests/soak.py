@@ -96,7 +96,7 @@ PARTS = (
     Part("alarms", "100,000 valid files of any kind, none of which may fail", 4, 50),
     Part("scenarios", "every variant of the scenarios that are shipped", 1),
     Part("explore", "random schedules, 100,000 on one card and 30,000 on two", 4, 40),
-    Part("bugs", "seeded bugs: found by explore, named by rtl check; the rules on Icarus", 8, 6),
+    Part("bugs", "seeded bugs: found by explore, named by rtl check; the rules on Icarus", 10, 18),
     Part("mutants", "400 mutants of the node", 6, 21),
     Part("judges", "220 mutants of firmware and CPU", 10, 11, _JUDGES),
     Part("packages", "installed in clean environments of all Pythons; pipelines of examples/ci; image; licences", 9, 2),
