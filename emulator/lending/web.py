@@ -115,7 +115,8 @@ class _Gate:
             answer = _error(429, "too many requests", {"Retry-After": str(math.ceil(wait))})
             await answer(scope, receive, send)
         elif who is None:
-            answer = _error(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
+            found = "a bearer token is needed" if _bearer(scope) is None else "this bearer token is not known"
+            answer = _error(401, found, {"WWW-Authenticate": "Bearer"})
             await answer(scope, receive, send)
         else:
             if scope.get("client"):
@@ -127,11 +128,15 @@ class _Gate:
                 _log.warning("%s", error)  # the connection ends, and who asked hears nothing more
 
     def _identity(self, scope: "Scope") -> str | None:
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        text = given[0].decode("latin-1") if len(given) == 1 else ""
-        if not text.lower().startswith(_SCHEME):
-            return None
-        return identity(self._token, text[len(_SCHEME) :].strip())
+        given = _bearer(scope)
+        return None if given is None else identity(self._token, given)
+
+
+def _bearer(scope: "Scope") -> str | None:
+    """The token that a request has, whosever it is."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    text = given[0].decode("latin-1") if len(given) == 1 else ""
+    return text[len(_SCHEME) :].strip() if text.lower().startswith(_SCHEME) else None
 
 
 class _Pages:

@@ -38,12 +38,17 @@ def _check_same(first: tuple[Path, StoredCampaign], path: Path, campaign: Stored
     wanted = first[1]
     for name in _SAME:
         if getattr(campaign, name) != getattr(wanted, name):
-            word, found = _WORDS.get(name, name), getattr(campaign, name)
-            raise ExploreError(f"{path}: its {word} is {found}, that of {first[0]} {getattr(wanted, name)}")
+            found, expected = _said(campaign, name), _said(wanted, name)
+            raise ExploreError(f"{path}: its {_WORDS.get(name, name)} is {found}, that of {first[0]} {expected}")
     for name in dict.fromkeys((*wanted.arguments, *campaign.arguments)):
         old, new = _argument(wanted, name), _argument(campaign, name)
         if name != "shard" and old != new:
             raise ExploreError(f"{path}: its {name} is {new}, that of {first[0]} {old}")
+
+
+def _said(campaign: StoredCampaign, name: str) -> Any:
+    value = getattr(campaign, name)
+    return ", ".join(f"{size:,} {part}" for part, size in value.items()) if name == "space" else value
 
 
 def _argument(campaign: StoredCampaign, name: str) -> Any:

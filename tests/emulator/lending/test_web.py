@@ -118,6 +118,7 @@ def test_who_may_not_and_what_is_wrong_changes_nothing(
     assert answer.status == status
     assert list(answer.document) == ["error"]
     assert "\n" not in answer.document["error"]
+    assert ("token is needed" in answer.document["error"]) == (token is None)
     assert shared.ask("GET", "/v1/loans").document == {"loans": []}
 
 

@@ -62,6 +62,7 @@ def test_all_shards_together_are_the_whole(tmp_path: Path, parts: int, rng: Any)
         ({"version": "0.2 x"}, "its version of ringhil is 0.2 x, that of "),
         ({"seed": 77}, "its seed is 77, that of "),
         ({"scenario_hash": "sha256:8"}, "its scenario is sha256:8, that of "),
+        ({"space": {"no fault": 1, "one fault": 2_000}}, "its space is 1 no fault, 2,000 one fault, that of "),
         ({"arguments": {**campaign(PLAN).arguments, "hashes": {"firmware": "z"}}}, "its hashes is {'firmware': 'z'}, "),
     ],
 )
