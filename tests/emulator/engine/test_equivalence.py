@@ -1,7 +1,7 @@
 """Node-by-node simulation *is* the simulation of the whole card: every wire, every cycle, every event.
 
 Three engines get the same seeded trouble: cells with skipping, cells without, and the card as one Verilated
-design. Over all sizes more than three million node-cycles are compared.
+design. Over all sizes more than ten million node-cycles are compared.
 """
 
 import re
@@ -17,7 +17,7 @@ from ringhil.emulator.host.work.segments import Route, segments
 from .stimulus import Seen, Trouble, differing, differing_registers
 
 SIZES = range(2, 9)
-NODE_CYCLES = 3_500_000  # in all, busy and sparse
+NODE_CYCLES = 10_500_000  # in all, busy and sparse
 
 
 @pytest.fixture(scope="module")
