@@ -3,7 +3,7 @@
     python -m tests.soak [--jobs N] [PART[:SLICE] ...]  run these; without names, what has not passed on this commit
     python -m tests.soak --ledger [--all] [--json]      what was run, when, for how long, with what result
 
-Of a part in slices, a commit plays the one that its hash draws, so that all parts together take an hour or so, and
+Of a part in slices, a commit plays the one that its hash draws, so that all parts together take some hours, and
 many commits play all of it; `PART:7` plays the seventh, `PART:all` and `all` every one. CI plays a slice of `rest`
 and of `turns` with each commit, so that no slow test is left behind by a change for long.
 
@@ -129,7 +129,7 @@ class Entry:
     passed: int
     failed: int
     skipped: int
-    result: str  # passed, failed, interrupted
+    result: str  # passed, failed, interrupted; not judged: all of its tests were skipped
     slice: int = 1
     slices: int = 1  # of the part, then
 
@@ -169,7 +169,8 @@ def play(part: Part, jobs: int, number: int = 1) -> Entry:
     try:
         with log.open("w") as out:
             ended = _run(command, out.fileno(), {} if part.as_in_test else {ANEW: "1"})
-            result = "passed" if ended in _good(part, record) else "failed"
+            skipped = {*outcomes(record).values()} == {"skipped"}
+            result = "failed" if ended not in _good(part, record) else "not judged" if skipped else "passed"
     finally:
         after = state()
         tests = Counter(outcomes(record).values())

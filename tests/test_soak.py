@@ -173,6 +173,14 @@ def test_a_part_without_a_test_has_not_passed(project: Path) -> None:
     assert soak.play(Part("nothing", "", 1, marks="nothing"), 0).result == "failed"
 
 
+@pytest.mark.rest
+def test_a_part_of_which_all_is_skipped_has_not_passed(project: Path) -> None:
+    lacking = "import pytest\n@pytest.mark.slow\n@pytest.mark.skip\ndef test_it(): pass\n"
+    (project / "test_it.py").write_text(lacking)
+    entry = soak.play(PART, 0)
+    assert (entry.passed, entry.skipped, entry.result) == (0, 1, "not judged")
+
+
 def test_a_part_that_fails_keeps_no_other_from_running(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
