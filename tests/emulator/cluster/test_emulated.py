@@ -27,6 +27,7 @@ from ringhil.emulator.cluster.play import PlacementRun, play
 from ringhil.emulator.cluster.policies import POLICIES
 from ringhil.emulator.cluster.read import load_cluster
 from ringhil.emulator.cluster.scheduler import PlacedOn
+from ringhil.emulator.cluster.servers import Flags
 from ringhil.emulator.engine.library import Library
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -187,6 +188,35 @@ def test_whom_the_loss_of_gpu_0_costs_a_try(dead: dict[int, float], library: Lib
             assert gone or on in dead or (number == 3 and 0 in dead)
             assert struck <= lost.ended <= 35.5 + ELECTION * given.census
         assert not any(placed.server == 0 and (gone or placed.gpus[0] in dead) for placed in each.everywhere)
+
+
+class Watched(EmulatedFleet):
+    """Notes how many GPUs are counted when the scheduler looks."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.seen = set[int]()
+
+    def counted(self) -> Flags:
+        flags = super().counted()
+        self.seen.add(int(flags.sum()))
+        return flags
+
+
+def test_an_election_costs_no_task_of_the_others(library: Library) -> None:
+    """Also where the scheduler looks in the few milliseconds in which nobody speaks for the ring."""
+    server = ClusterServer("s", ("T4",) * 4, frozenset(), 32_000, 1 << 20, 0.0, None)
+    ours = tuple(ClusterTask(f"t{n}", ONE_GPU, 0.0, 300.0) for n in range(3))
+    fault = ClusterFault(35.5, math.inf, 0, 0)
+    for n in range(-5, 20):
+        look = ClusterTask("look", TaskNeeds(0, WHOLE, 1, 0, ()), 49.04 + n * 0.004, 1.0)
+        given = GpuCluster("looks", 0, 80.0, POWER, (server,), (*ours, look), None, 10.0, faults=(fault,))
+        with Watched.local(given, 0, library) as fleet:
+            tasks = play(given, POLICIES["pack-first"], 0, fleet=fleet).tasks
+            assert [tasks[each.name].tries for each in ours] == [2, 1, 1]
+            if 0 in fleet.seen:
+                return
+    pytest.fail("the scheduler has not looked at the ring while nobody spoke for it")
 
 
 @pytest.mark.parametrize(("gpu", "until", "unread"), [(1, 25.0, 1), (0, 15.0, 4), (0, 95.0, 1), (None, 95.0, 4)])
