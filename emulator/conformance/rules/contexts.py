@@ -12,14 +12,17 @@ from ringhil.emulator.conformance.context_programs import MANAGER, WORD, Context
 from ringhil.emulator.conformance.data_frames import Place, roles, some_place
 from ringhil.emulator.conformance.rule import RuleCase, rule
 from ringhil.emulator.testbench.stimulus import Action, Fault, Peek, Poke, Stimulus
+from ringhil.protocol import wire
 from ringhil.protocol.wire import Compute, Query
 
 _FOREVER = 1_000_000  # cycles: longer than any case
 _START = 30
 _APART = 130  # cycles from command to command: each is answered before the next
+_SOON = 50  # the same, where no other frames are about
 _TAIL = 400
 _PAGES = 100  # of a GPU
-_QUERIES = (Query.MEMORY, Query.RUN_TIME, Query.COUNTS, Query.LAUNCH)
+_CREATED = range(1, wire.CONTEXTS)
+_LENGTHS = (0x2AA8, 0x5550)  # bytes: each bit of a length up to 32 KiB is set in one and clear in the other
 
 
 def context_settings(**more: int) -> list[Action]:
@@ -86,8 +89,8 @@ def commands(rng: random.Random, effort: int) -> Iterable[RuleCase]:
 
 
 def _asked(driver: ContextDriver, at: int, context: int, key: int) -> int:
-    for query in _QUERIES:
-        driver.send(at, ContextOrder(Compute.QUERY, context, key, query.code))
+    for code in Query.codes().values():
+        driver.send(at, ContextOrder(Compute.QUERY, context, key, code))
         at += _APART
     return at
 
@@ -160,6 +163,73 @@ def lives(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             at += 4 * _APART
         actions = [*context_settings(), *driver.actions]
         yield context_case("contexts.lives", f"{index}", actions, place, 800)
+
+
+@rule("contexts.each", "all contexts there may be do the same, also side by side, and answers that wait take turns")
+def each(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for index in range(effort):
+        for name, part in (("asked", _ask_each), ("ended", _end_each), ("cancelled", _cancel_each)):
+            place = some_place(rng)
+            driver, at = ContextDriver(place, _number(rng)), _START
+            for context in _CREATED:
+                command = ContextOrder(Compute.CREATE, context, context, 9, _SLICE, rng.getrandbits(8))
+                at = _soon(driver, at, command)
+            part(driver, at)
+            yield context_case("contexts.each", f"{name} {index}", [*context_settings(), *driver.actions], place)
+
+
+def _ask_each(driver: ContextDriver, at: int) -> None:
+    """All that they may be asked for; context 0 as it was after power-up."""
+    for context in _CREATED:
+        at = _soon(driver, at, ContextOrder(Compute.ALLOCATE, context, context, driver.place.rng.randrange(1, 7)))
+    for context in (0, *_CREATED):
+        for code in Query.codes().values():
+            at = _soon(driver, at, ContextOrder(Compute.QUERY, context, context, code))
+    for context in (0, *_CREATED):
+        at = _soon(driver, at, ContextOrder(Compute.DESTROY, context, context))
+
+
+def _launch_each(driver: ContextDriver, at: int, cycles: int) -> tuple[list[ContextOrder], int]:
+    order = driver.place.rng.sample(_CREATED, len(_CREATED))
+    for context in order:
+        at = _soon(driver, at, ContextOrder(Compute.LAUNCH, context, context, cycles))
+    return driver.sent[-len(order) :], at
+
+
+def _end_each(driver: ContextDriver, at: int) -> None:
+    """Their launches end, which is told, and told again."""
+    launched, at = _launch_each(driver, at, 40)
+    at += 6 * _APART
+    for one in launched:
+        driver.again(at, one)
+        at += _SOON
+
+
+def _cancel_each(driver: ContextDriver, at: int) -> None:
+    """Each tells of its end beside the command's own answer: faster than both can leave."""
+    for _ in range(2):
+        launched, at = _launch_each(driver, at, 1000)
+        for one in driver.place.rng.sample(launched, len(launched)):
+            driver.send(at, ContextOrder(Compute.CANCEL, one.context, one.context), "p1")
+        at += 4 * _APART
+
+
+def _soon(driver: ContextDriver, at: int, command: ContextOrder) -> int:
+    """Sends it; the cycle of the next one."""
+    driver.send(at, command)
+    return at + _SOON
+
+
+@rule("contexts.long", "bytes of a copy are counted, however many they are")
+def long(rng: random.Random, effort: int) -> Iterable[RuleCase]:
+    for length in _LENGTHS:
+        place = some_place(rng)
+        driver = ContextDriver(place, _number(rng))
+        driver.send(_START, ContextOrder(Compute.CREATE, 1, 5, 9))
+        driver.send(_START + _APART, ContextOrder(Compute.COPY, 1, 5, 3, extra=rng.randbytes(length)))
+        yield context_case(
+            "contexts.long", f"{length} bytes", [*context_settings(), *driver.actions], place, length // 4
+        )
 
 
 # --------------------------------------------------------------------------------------------------------------- turns

@@ -683,6 +683,22 @@ BUGS = (
         60,
     ),
     Bug(
+        "the answer of context 9 doesn't wait for its turn",
+        "context_table.sv",
+        "WIDTH'(i) > answered_q;",
+        "WIDTH'(i) > (i == 9 ? answered_q | WIDTH'(1) : answered_q);",
+        ("contexts.each",),
+        60,
+    ),
+    Bug(
+        "a copy has no more than 16 KiB",
+        "context_table.sv",
+        ": last_length_q[answer];",
+        ": {18'h0, last_length_q[answer][13:0]};",
+        ("contexts.long",),
+        200,
+    ),
+    Bug(
         "the cycle of a write in which work begins or ends takes nothing",
         "energy_meter.sv",
         "energy_q <= energy_q + taken + (write_i ? 64'(rate) : 64'h0);",

@@ -158,7 +158,7 @@ def test_an_interrupt_of_all_leaves_nobody(after: float, ring: Path, tmp_path: P
 def test_a_campaign_that_is_ended_outright_leaves_nobody(number: signal.Signals, ring: Path, tmp_path: Path) -> None:
     campaign = started("explore", ring, *LONG, "--cluster", "local", "--jobs", 2, MARK=str(tmp_path))
     until = time.monotonic() + 60
-    while not any("cluster.station" in Path(f"/proc/{pid}/cmdline").read_text() for pid in marked(f"MARK={tmp_path}")):
+    while not any("dask.station" in Path(f"/proc/{pid}/cmdline").read_text() for pid in marked(f"MARK={tmp_path}")):
         assert time.monotonic() < until
         time.sleep(0.1)
     campaign.send_signal(number)
