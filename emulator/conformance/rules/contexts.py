@@ -22,7 +22,7 @@ _SOON = 50  # the same, where no other frames are about
 _TAIL = 400
 _PAGES = 100  # of a GPU
 _CREATED = range(1, wire.CONTEXTS)
-_LENGTHS = (0x2AA8, 0x5550)  # bytes: each bit of a length up to 32 KiB is set in one and clear in the other
+_LENGTHS = (0x2AA8, 0x1550)  # bytes: each bit of a length up to 16 KiB is set in one and clear in the other
 
 
 def context_settings(**more: int) -> list[Action]:
@@ -165,7 +165,7 @@ def lives(rng: random.Random, effort: int) -> Iterable[RuleCase]:
         yield context_case("contexts.lives", f"{index}", actions, place, 800)
 
 
-@rule("contexts.each", "all contexts there may be do the same, also side by side, and answers that wait take turns")
+@rule("contexts.each", "all 16 contexts do what one does, also side by side; answers that wait leave in turn")
 def each(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index in range(effort):
         for name, part in (("asked", _ask_each), ("ended", _end_each), ("cancelled", _cancel_each)):
@@ -220,16 +220,15 @@ def _soon(driver: ContextDriver, at: int, command: ContextOrder) -> int:
     return at + _SOON
 
 
-@rule("contexts.long", "bytes of a copy are counted, however many they are")
+@rule("contexts.long", "a copy of many segments is answered with its length and digest")
 def long(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for length in _LENGTHS:
         place = some_place(rng)
         driver = ContextDriver(place, _number(rng))
         driver.send(_START, ContextOrder(Compute.CREATE, 1, 5, 9))
         driver.send(_START + _APART, ContextOrder(Compute.COPY, 1, 5, 3, extra=rng.randbytes(length)))
-        yield context_case(
-            "contexts.long", f"{length} bytes", [*context_settings(), *driver.actions], place, length // 4
-        )
+        actions = [*context_settings(), *driver.actions]
+        yield context_case("contexts.long", f"{length} bytes", actions, place, length // 4)
 
 
 # --------------------------------------------------------------------------------------------------------------- turns

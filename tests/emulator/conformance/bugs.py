@@ -691,10 +691,10 @@ BUGS = (
         60,
     ),
     Bug(
-        "a copy has no more than 16 KiB",
+        "a copy has no more than 8 KiB",
         "context_table.sv",
         ": last_length_q[answer];",
-        ": {18'h0, last_length_q[answer][13:0]};",
+        ": {19'h0, last_length_q[answer][12:0]};",
         ("contexts.long",),
         200,
     ),
