@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,10 +125,20 @@ class _Watcher:
 _watcher = _Watcher()
 
 
-def made_folder(prefix: str) -> str:
-    """A new temporary folder; `remove_folder` removes it, or the end of this process. Raises OSError."""
+@contextmanager
+def temporary_folder(prefix: str, below: Path | None = None) -> Iterator[Path]:
+    """A new folder, by default where temporary files are, until the end of the block. Raises OSError."""
+    folder = made_folder(prefix, below)
+    try:
+        yield Path(folder)
+    finally:
+        remove_folder(folder)
+
+
+def made_folder(prefix: str, below: Path | None = None) -> str:
+    """The same; `remove_folder` removes it, or the end of this process. Raises OSError."""
     _watcher.begin()
-    folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
+    folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir=below))
     _watcher.tell(f"+{folder}")
     return folder
 

@@ -1,13 +1,12 @@
 """The second peer: cocotb with a per-clock monitor, on the same RTL with the same messages."""
 
 import os
-import tempfile
-from pathlib import Path
 
 from ringhil.emulator.bench.bare import messages
 from ringhil.emulator.build.build import cache_dir
 from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.toolchain import find_verilator
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.engine.library import RTL, rtl_files
 
 
@@ -26,8 +25,8 @@ def measure(gpus: int, round_cycles: int, *, cycles: int) -> float:
     from cocotb_tools.runner import get_runner  # slow to import, and only needed here
 
     saved, ours = dict(os.environ), child_environment(environment())
-    with tempfile.TemporaryDirectory(prefix="ringhil-bench-") as scratch:
-        result = Path(scratch) / "result"
+    with temporary_folder("ringhil-bench-") as scratch:
+        result = scratch / "result"
         words = [
             f"{int.from_bytes(m[i : i + 8], 'big'):x}"
             for m in messages(gpus, records=False)
@@ -43,14 +42,14 @@ def measure(gpus: int, round_cycles: int, *, cycles: int) -> float:
                 parameters={"N": gpus},
                 build_args=["-CFLAGS", "--std=c++20", "--no-timing"],
                 build_dir=scratch,
-                log_file=Path(scratch) / "build.log",
+                log_file=scratch / "build.log",
             )
             runner.test(
                 hdl_toplevel="card_top",
                 test_module="ringhil.emulator.bench.cocotb_bench",
                 build_dir=scratch,
                 test_dir=scratch,
-                log_file=Path(scratch) / "test.log",
+                log_file=scratch / "test.log",
                 extra_env={
                     "RINGHIL_BENCH_GPUS": str(gpus),
                     "RINGHIL_BENCH_CYCLES": str(cycles),

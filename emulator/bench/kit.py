@@ -1,11 +1,10 @@
 """The testbench kit beside a naive per-clock cocotb monitor: same card, same messages, one run."""
 
 import json
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.engine.library import rtl_files
 from ringhil.emulator.testbench.build import HDL, build_bench
 from ringhil.emulator.testbench.runner import run_bench
@@ -33,11 +32,11 @@ def measure(
     bench = build_bench(
         "verilator", "card_bench", [*rtl_files(), HDL / "card_bench.sv"], parameters={"N": gpus}, progress=progress
     )
-    with tempfile.TemporaryDirectory(prefix="ringhil-bench-") as scratch:
-        result = Path(scratch) / "result.json"
+    with temporary_folder("ringhil-bench-") as scratch:
+        result = scratch / "result.json"
         names = {"GPUS": gpus, "CYCLES": cycles, "PERIOD": period, "RESULT": result}
         settings = {f"RINGHIL_BENCH_{name}": str(value) for name, value in names.items()}
-        run = run_bench(bench, ["ringhil.emulator.bench.kit_bench"], Path(scratch) / "run", settings=settings)
+        run = run_bench(bench, ["ringhil.emulator.bench.kit_bench"], scratch / "run", settings=settings)
         if run.failed:
             raise RuntimeError(f"the kit's benchmark failed: {run.failed[0].failure}")
         found = json.loads(result.read_text())

@@ -10,19 +10,17 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import serial
 
-from ringhil.emulator.children import Child
+from ringhil.emulator.children import Child, temporary_folder
 from ringhil.emulator.serial.client import CardClient, opened_port
 
 _SERVER = "server: {cards: {a: {gpus: 8}}}\n"
@@ -91,8 +89,8 @@ def served(*where: str, options: tuple[str, ...] = ()) -> Iterator[list[str]]:
 @contextmanager
 def serving(*where: str, options: tuple[str, ...] = ()) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
     """That process, and the ports."""
-    with tempfile.TemporaryDirectory(prefix="ringhil-bench-") as scratch:
-        server = Path(scratch) / "server.yaml"
+    with temporary_folder("ringhil-bench-") as scratch:
+        server = scratch / "server.yaml"
         server.write_text(_SERVER)
         command = [sys.executable, "-m", "ringhil.emulator", "serve", str(server), "--json", *options]
         command += [word for each in where for word in ("--listen", each)]

@@ -1,7 +1,6 @@
 """Throughput of fault scenarios: the same schedules as `explore` and `verify` play them, and in cocotb."""
 
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -16,6 +15,7 @@ from ringhil.emulator.campaign.verify.evidence import Replay
 from ringhil.emulator.campaign.verify.player import Player
 from ringhil.emulator.campaign.verify.run import VerifyPlan, run_all
 from ringhil.emulator.campaign.verify.selection import Selection
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.outcome import VerdictWord
 from ringhil.emulator.scenario import dumps
@@ -114,8 +114,8 @@ def measure(
         for jobs in JOBS:
             progress(f"schedules as explore plays them, {jobs} at a time")
             explore[jobs] = explored(schedules, jobs, seconds)
-        with tempfile.TemporaryDirectory(prefix="ringhil-bench-") as scratch:
-            files = written(schedules, Path(scratch))
+        with temporary_folder("ringhil-bench-") as scratch:
+            files = written(schedules, scratch)
             verify = {}
             for jobs in JOBS:
                 progress(f"schedules as verify plays them, {jobs} at a time")
@@ -123,7 +123,7 @@ def measure(
             cocotb = {}
             for monitors in scenarios_peer.MONITORS if peers else ():
                 progress(f"schedules in cocotb, {monitors} monitors")
-                spent = scenarios_peer.play(schedules, files, monitors, Path(scratch), progress)
+                spent = scenarios_peer.play(schedules, files, monitors, scratch, progress)
                 cocotb[monitors] = Rate(len(files), sum(s.cycles for s in schedules.played), *spent)
     finally:
         schedules.warm.close()

@@ -3,12 +3,11 @@
 import os
 import resource
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 from ringhil.emulator.build.processes import run
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.engine.library import Library
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.scenario import loads
@@ -35,10 +34,10 @@ def data_rate(library: Library, *, units: int = 500, size: int = 4096) -> dict[s
 
 def start_up() -> dict[str, float]:
     """Seconds of `ringhil run` of an 8-GPU server as a process: with an empty cache, and with a full one."""
-    with tempfile.TemporaryDirectory(prefix="ringhil-bench-") as scratch:
-        server = Path(scratch) / "server.yaml"
+    with temporary_folder("ringhil-bench-") as scratch:
+        server = scratch / "server.yaml"
         server.write_text(_ONE_CARD)
-        environment = {**os.environ, "RINGHIL_CACHE": str(Path(scratch) / "cache")}
+        environment = {**os.environ, "RINGHIL_CACHE": str(scratch / "cache")}
         times = []
         for _ in range(4):
             began = time.perf_counter()

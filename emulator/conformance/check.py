@@ -2,7 +2,6 @@
 see it again."""
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import NODE, defined, sources
 from ringhil.emulator.build.toolchain import find_verilator
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.conformance.choosing import choose
 from ringhil.emulator.conformance.evidence import write_evidence
@@ -145,8 +145,8 @@ def _play(
         judged(alone[rule])
 
     jobs = settings.jobs if settings.coverage is None else 1
-    with tempfile.TemporaryDirectory(prefix="ringhil-check-") as scratch:
-        playing = Playing(bench, settings.rules, _given(settings), Path(scratch), settings.patience)
+    with temporary_folder("ringhil-check-") as scratch:
+        playing = Playing(bench, settings.rules, _given(settings), scratch, settings.patience)
         played = playing.run(jobs, progress, soon)
     if settings.coverage is not None and played.counts:
         (settings.coverage / f"lines-{settings.seed}.dat").write_bytes(played.counts)

@@ -1,7 +1,6 @@
 """Plays one stimulus file to a node and tells what it did, cycle by cycle."""
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import defined, sources
 from ringhil.emulator.build.toolchain import find_verilator
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.conformance.check import bench_sources
 from ringhil.emulator.testbench.build import Simulator, build_bench
@@ -41,10 +41,10 @@ def played(
         raise BuildError(wrong[0], "\n".join(wrong))
     bench_files, defines = bench_sources(files, top, found)
     bench = build_bench(simulator, "node_bench", bench_files, defines=defines, progress=progress)
-    with tempfile.TemporaryDirectory(prefix="ringhil-play-") as scratch:
-        out = Path(scratch) / "observed.json"
+    with temporary_folder("ringhil-play-") as scratch:
+        out = scratch / "observed.json"
         settings = {"RINGHIL_STIMULUS": str(stimulus.absolute()), "RINGHIL_OBSERVED": str(out)}
-        run = run_bench(bench, ["ringhil.emulator.testbench.replay"], Path(scratch), settings=settings)
+        run = run_bench(bench, ["ringhil.emulator.testbench.replay"], scratch, settings=settings)
         if run.failed:
             raise BuildError(f"{stimulus}: {run.failed[0].failure}")
         observed: dict[str, Any] = json.loads(out.read_text())

@@ -1,7 +1,6 @@
 """The port contract of a node, and what a module's ports are."""
 
 import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
 from ringhil.emulator.build.toolchain import Verilator
+from ringhil.emulator.children import temporary_folder
 from ringhil.protocol import registers
 from ringhil.protocol.wire import Link, Port
 
@@ -67,14 +67,14 @@ QUIESCENCE: tuple[RtlPort, ...] = (RtlPort("quiescent_o", "output", 1), RtlPort(
 def ports_of(files: Sequence[Path], top: str, verilator: Verilator) -> tuple[RtlPort, ...]:
     """The ports of module `top`, as Verilator understands them. Raises BuildError if it doesn't compile."""
     environment = child_environment({"VERILATOR_ROOT": str(verilator.root)})
-    with tempfile.TemporaryDirectory(prefix="ringhil-ports-") as scratch:
+    with temporary_folder("ringhil-ports-") as scratch:
         command = [str(verilator.binary), "--json-only", "--quiet", "-Wno-lint", "-Wno-style", "--no-timing"]
-        command += ["--prefix", "Vports", "--Mdir", scratch, "--top-module", top]
+        command += ["--prefix", "Vports", "--Mdir", str(scratch), "--top-module", top]
         (finished,) = run([[*command, *(str(f.absolute()) for f in files)]], env=environment)
         if finished.returncode != 0:
             raise BuildError(verilator_complaint(finished.output) or "Verilator failed", finished.output)
         try:
-            tree = json.loads((Path(scratch) / "Vports.tree.json").read_text())
+            tree = json.loads((scratch / "Vports.tree.json").read_text())
         except ValueError as error:
             raise BuildError(f"what Verilator wrote breaks off ({error}); is there room in {scratch}?") from None
     types = {t["addr"]: t for table in tree["miscsp"] for t in table.get("typesp", [])}

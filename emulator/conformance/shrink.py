@@ -3,7 +3,6 @@ allows. Both are started only when a rule is broken."""
 
 import json
 import socket
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any
 
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import NODE, OURS, sources
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.conformance.referee import SOCKET
 from ringhil.emulator.conformance.report import RuleFinding
 from ringhil.emulator.testbench.build import HDL, Bench, build_bench
@@ -49,9 +49,9 @@ def shrunk(
         return found
     ours = _ours(bench, progress)
     waiting = list(findings)
-    with tempfile.TemporaryDirectory(prefix="ringhil-shrink-") as scratch:
+    with temporary_folder("ringhil-shrink-") as scratch:
         while waiting:
-            lines = _simulated(bench, ours, waiting, effort, Path(scratch), len(findings))
+            lines = _simulated(bench, ours, waiting, effort, scratch, len(findings))
             for line in lines:
                 if "stimulus" in line:
                     rule, cycle, what = line["breach"]

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Protocol
 
-from ringhil.emulator.children import made_folder, remove_folder
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.dap.wire import Incoming, Message, decoded, write
 from ringhil.emulator.debug.desk import Breaks
 from ringhil.emulator.debug.processes import DebugError, end_without
@@ -49,15 +49,12 @@ Make = Callable[[Say, Breaks, str], Handler]
 def serve(reading: int, writing: int, make: Make) -> None:
     """One session, until the client takes its leave or is gone. Raises WireError for one that speaks otherwise, and
     DebugError where the process that does it has died."""
-    folder = made_folder("ringhil-dap-")
-    try:
-        door = _Door(reading, writing, make, folder)
+    with temporary_folder("ringhil-dap-") as folder:
+        door = _Door(reading, writing, make, str(folder))
         try:
             door.run()
         finally:
             door.close()
-    finally:
-        remove_folder(folder)
 
 
 class _Door:

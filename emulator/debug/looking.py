@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.debug.chained import Chained
 from ringhil.emulator.debug.changes import plan
 from ringhil.emulator.debug.editing import Sources
@@ -200,8 +200,8 @@ class SteppedRun:
     def _signals(self, gpu: str) -> dict[str, SignalValue]:
         """All that is in its hardware."""
         cell = self._cell(gpu)
-        with TemporaryDirectory(prefix="ringhil-inside-") as folder:
-            file = Path(folder, "inside.vcd")
+        with temporary_folder("ringhil-inside-") as folder:
+            file = folder / "inside.vcd"
             self._run.engine.inside(cell, file)
             with file.open() as lines:
                 return signals(lines)

@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ringhil.emulator.build.cache import cache_dir
@@ -25,7 +24,7 @@ from ringhil.emulator.build.environment import child_environment
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.processes import run
 from ringhil.emulator.build.toolchain import find_compiler, find_verilator
-from ringhil.emulator.children import Child
+from ringhil.emulator.children import Child, temporary_folder
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.pages.one_file import BUILT
 from ringhil.emulator.proofs.tools import TOOLS
@@ -107,11 +106,11 @@ def _tools() -> Iterator[Need]:
     try:
         root = cache_dir()
         root.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=root, prefix="doctor-") as folder, (Path(folder) / "lock").open("w") as lock:
+        with temporary_folder("doctor-", root) as folder, (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield _cache(root)
             yield _verilator(root / "versions")
-            yield _compiler(root / "versions", Path(folder))
+            yield _compiler(root / "versions", folder)
     except (BuildError, OSError) as error:
         where = "set RINGHIL_CACHE to a folder that may be written and has 500 MB"
         found = str(error) if isinstance(error, BuildError) else f"{root}: {reason_of(error)}"
@@ -226,9 +225,9 @@ def _browser() -> Iterator[Need]:
 def _fuse() -> Iterator[Need]:
     from ringhil.emulator.groups.mount import GroupMountError, check_mount
 
-    with TemporaryDirectory(prefix="ringhil-doctor-") as folder:
+    with temporary_folder("ringhil-doctor-") as folder:
         try:
-            check_mount(Path(folder))
+            check_mount(folder)
         except GroupMountError as error:
             container = " (a container needs --device /dev/fuse)" if "/dev/fuse" in str(error) else ""
             pip = "pip install 'ringhil[groups]'"

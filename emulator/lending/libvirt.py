@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 from xml.etree import ElementTree
 
 from ringhil.emulator.build.environment import child_environment
-from ringhil.emulator.children import Child
+from ringhil.emulator.children import Child, temporary_folder
 from ringhil.emulator.errors import printable
 from ringhil.emulator.lending.attachment import AttachedMeters, AttachmentError, GuestState, LendableGpu
 from ringhil.emulator.lending.pci import PciAddress, PciGpu, gpus, hostdevs
@@ -204,11 +203,11 @@ class LibvirtAttachment:
         return found
 
     def _plug(self, how: str, node: str, address: PciAddress) -> None:
-        with NamedTemporaryFile("w", prefix="ringhil-", suffix=".xml") as file:
-            file.write(hostdevs([address]))
-            file.flush()
+        with temporary_folder("ringhil-plug-") as folder:
+            file = folder / "devices.xml"
+            file.write_text(hostdevs([address]))
             self._answers = {}
-            self._told(how, node, file.name, "--live")
+            self._told(how, node, str(file), "--live")
 
     def _told(self, *words: str) -> str:
         """What virsh prints. Raises AttachmentError, with its reason."""

@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ringhil.emulator.build.environment import child_environment
-from ringhil.emulator.children import Child
+from ringhil.emulator.children import Child, temporary_folder
 from ringhil.emulator.lending.attachment import AttachmentError
 from ringhil.emulator.lending.card_server import CardServer
 from ringhil.emulator.lending.lent_card import ALL_ONES
@@ -40,8 +39,8 @@ def why_no_proxy(program: str) -> str:
     found = shutil.which(program)
     if found is None:
         return "there is no such program"
-    with TemporaryDirectory(prefix="ringhil-probe-") as folder, ExitStack() as stack:
-        path = Path(folder) / "qmp"
+    with temporary_folder("ringhil-probe-") as folder, ExitStack() as stack:
+        path = folder / "qmp"
         machine = ("-M", "pc", "-accel", "tcg", "-m", "32", "-nodefaults", "-no-user-config", "-display", "none", "-S")
         null = subprocess.DEVNULL
         quiet = {"stdin": null, "stdout": null, "stderr": null, "env": child_environment()}

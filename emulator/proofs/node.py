@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from ringhil.emulator.build.cache import cache_dir
 from ringhil.emulator.build.errors import BuildError
 from ringhil.emulator.build.node_rtl import NODE, defined, sources
 from ringhil.emulator.build.toolchain import find_verilator
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.conformance import lint, ports
 from ringhil.emulator.proofs import prover
 from ringhil.emulator.proofs.claims import COMMON, HDL, PORTS, NodeClaim, chosen
@@ -78,8 +78,8 @@ def prove(
         named = " and ".join(claim.name for claim in claims if claim.leaps)
         raise BuildError(f"{top}: it has no port quiescent_o, so nothing is claimed of {named}; leave that out")
     report = ProofReport(str(rtl), top, [ProofVerdict(c) for c in claims if not (restless and c.leaps)])
-    with tempfile.TemporaryDirectory(prefix="ringhil-prove-") as scratch:
-        one = _Prover(files, top, restless, Path(scratch), asked, progress)
+    with temporary_folder("ringhil-prove-") as scratch:
+        one = _Prover(files, top, restless, scratch, asked, progress)
         with ThreadPoolExecutor(asked.jobs) as pool:
             try:
                 for done in [pool.submit(one.judge, verdict) for verdict in report.verdicts]:

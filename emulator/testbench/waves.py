@@ -1,10 +1,10 @@
 """Waves of one stimulus: it is played again on a bench that can record."""
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ringhil.emulator.build.errors import BuildError
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.testbench.build import HDL, Simulator, build_bench
 from ringhil.emulator.testbench.runner import run_bench
 from ringhil.emulator.trace.waves.vcd import convert
@@ -32,10 +32,10 @@ def record_waves(
         waves=True,
         progress=progress,
     )
-    with tempfile.TemporaryDirectory(prefix="ringhil-waves-") as scratch:
-        origin = Path(scratch) / "origin"
+    with temporary_folder("ringhil-waves-") as scratch:
+        origin = scratch / "origin"
         settings = {"RINGHIL_STIMULUS": str(stimulus.absolute()), "RINGHIL_ORIGIN": str(origin)}
-        run = run_bench(bench, [_REPLAY], Path(scratch), settings=settings, waves=True)
+        run = run_bench(bench, [_REPLAY], scratch, settings=settings, waves=True)
         if run.failed or run.waves is None:
             raise BuildError(f"{stimulus}: no waves: {run.failed[0].failure if run.failed else 'none were written'}")
         convert(run.waves, target, start=int(origin.read_text()), rebase=True, names=value_names())

@@ -1,4 +1,4 @@
-"""Whoever is killed leaves no process: whatever starts one, and whatever that has started."""
+"""Whoever is killed leaves no process: whatever starts one, and whatever that has started; nor a temporary folder."""
 
 import os
 import re
@@ -36,6 +36,7 @@ STARTERS = {
         "main(['firmware', 'check', './x.so'])"
     ),
 }
+OWN_FOLDERS = {"children.py", "campaign/dask/on_worker.py"}  # the second: its process watches its parent
 OWN_WAY = {
     "children.py": "it is the one place",
     "loop/apart.py": "the process watches its line",
@@ -110,6 +111,35 @@ def test_processes_are_started_in_one_place() -> None:
     )
     texts = {str(file.relative_to(EMULATOR)): file.read_text() for file in EMULATOR.rglob("*.py")}
     assert {name for name, text in texts.items() if starts.search(text)} == set(OWN_WAY)
+
+
+def test_a_check_that_is_killed_leaves_no_folder(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    environment = {**os.environ, "TMPDIR": str(made)}
+    code = "from ringhil.emulator.front.cli import main; main(['rtl', 'check'])"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as check:
+        while not list(made.glob("ringhil-check-*/*")):
+            assert check.poll() is None
+            time.sleep(0.02)
+        check.kill()
+    end = time.monotonic() + 5
+    while list(made.iterdir()) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert list(made.iterdir()) == []
+
+
+def test_temporary_folders_are_made_in_one_place() -> None:
+    """Which removes them in any case; or by who is named above, for a reason. An unnamed TemporaryFile is fine."""
+    makes = re.compile(r"\b(TemporaryDirectory|mkdtemp|mkstemp|NamedTemporaryFile)\(")
+    texts = {str(file.relative_to(EMULATOR)): file.read_text() for file in EMULATOR.rglob("*.py")}
+    assert {name for name, text in texts.items() if makes.search(text)} == OWN_FOLDERS
 
 
 class Busy:

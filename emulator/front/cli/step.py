@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ringhil.emulator.children import made_folder, remove_folder
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.dap import serving
 from ringhil.emulator.dap.launching import Offer
 from ringhil.emulator.debug.commands import Commands, in_vain, in_words, lines
@@ -103,9 +103,8 @@ def command(
         server = None
         if not Recording.is_one(file):
             server = load(file)
-            folder = made_folder("ringhil-step-")
-            stack.callback(remove_folder, folder)
-            file = Path(folder) / file.stem
+            folder = stack.enter_context(temporary_folder("ringhil-step-"))
+            file = folder / file.stem
         if on_screen:
             _on_screen(file, library, choice, server, at)
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ringhil.emulator.children import made_folder, remove_folder
+from ringhil.emulator.children import temporary_folder
 from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.front.cli import terminal, view_fleet
 from ringhil.emulator.front.cli.boards import firmware_given
@@ -120,9 +120,8 @@ def command(
             library = cells_library(rtl or RTL, top=top, progress=progress)
         growing = None
         if scenario is not None:
-            folder = made_folder("ringhil-view-")
-            stack.callback(remove_folder, folder)
-            file = Path(folder) / file.stem
+            folder = stack.enter_context(temporary_folder("ringhil-view-"))
+            file = folder / file.stem
             if html is None:
                 from ringhil.emulator.debug.growing import Growing
 
