@@ -53,7 +53,7 @@ def rows(store: Path) -> list[tuple[Any, ...]]:
 def kept(store: Path) -> int:
     """The number of results that a store has by now."""
     try:
-        return len(rows(store)) - 1 if store.exists() else 0
+        return max(len(rows(store)) - 1, 0) if store.exists() else 0  # the campaign itself may be missing yet, too
     except sqlite3.OperationalError:  # its tables are still to come
         return 0
 
