@@ -301,24 +301,30 @@ def _meeting(driver: ContextDriver, at: int, command: ContextOrder, offset: int)
 @rule("contexts.cycle", "a command in whatever cycle of a turn is carried out first, with everything as it was before")
 def cycle(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for compute in (Compute.CANCEL, Compute.DESTROY, Compute.CONFIGURE, Compute.LAUNCH, Compute.QUERY):
-        place = some_place(rng)
-        driver, at = ContextDriver(place, _number(rng)), _START
-        for context in (_FIRST, _SECOND):
-            driver.send(at, ContextOrder(Compute.CREATE, context, 5, 9, _SLICE, context - _FIRST))
-            at += _APART
         often = 1 if compute in (Compute.CANCEL, Compute.DESTROY) else max(1, 4 // effort)
-        for offset in range(rng.randrange(often), _ROUND, often):
-            context = rng.choice([_FIRST, _SECOND])
-            key = MANAGER if compute is Compute.CONFIGURE else 5
-            amount = Query.LAUNCH.code if compute is Compute.QUERY else 9
-            _meeting(driver, at, ContextOrder(compute, context, key, amount, _SLICE, rng.randrange(3)), offset)
-            if compute is Compute.DESTROY:
-                driver.send(at + _BETWEEN - 60, ContextOrder(Compute.CREATE, context, 5, 9, _SLICE, 1), "p1")
-            at += _BETWEEN
-        actions = context_settings(context_switch=4, compute_setup=9)
-        last = _asked(driver, _asked(driver, at, _FIRST, 5), _SECOND, 5)
-        actions += _looks(_START + 2 * _APART, last, 11)
-        yield context_case("contexts.cycle", compute.value, [*actions, *driver.actions], place)
+        yield _at_each(rng, compute, range(rng.randrange(often), _ROUND, often))
+    yield _at_each(rng, Compute.CANCEL, range(rng.randrange(7), 4 * _ROUND, 7), slow=True)
+
+
+def _at_each(rng: random.Random, compute: Compute, offsets: range, slow: bool = False) -> RuleCase:
+    """The command in these cycles of a round, which is four times as long while `slow`."""
+    place, between = some_place(rng), _BETWEEN * (4 if slow else 1)
+    driver, at = ContextDriver(place, _number(rng)), _START
+    for context in (_FIRST, _SECOND):
+        driver.send(at, ContextOrder(Compute.CREATE, context, 5, 9, _SLICE, context - _FIRST))
+        at += _APART
+    for offset in offsets:
+        context = rng.choice([_FIRST, _SECOND])
+        key = MANAGER if compute is Compute.CONFIGURE else 5
+        amount = Query.LAUNCH.code if compute is Compute.QUERY else 9
+        _meeting(driver, at, ContextOrder(compute, context, key, amount, _SLICE, rng.randrange(3)), offset)
+        if compute is Compute.DESTROY:
+            driver.send(at + between - 60, ContextOrder(Compute.CREATE, context, 5, 9, _SLICE, 1), "p1")
+        at += between
+    actions = [*context_settings(context_switch=4, compute_setup=9), *[Fault(_START, "slow", True)] * slow]
+    last = _asked(driver, _asked(driver, at, _FIRST, 5), _SECOND, 5)
+    actions += _looks(_START + 2 * _APART, last, 11)
+    return context_case("contexts.cycle", "slow, " * slow + compute.value, [*actions, *driver.actions], place)
 
 
 @rule("contexts.again", "a command that comes again in whatever cycle, also as its answer leaves, is answered again")

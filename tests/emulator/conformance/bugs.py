@@ -675,6 +675,13 @@ BUGS = (
         300,
     ),
     Bug(
+        "a launch that is cancelled on a slow GPU had come forward as on any other",
+        "slice_scheduler.sv",
+        "worked_o = slow_q ? ran_o >> 2 : ran_o;",
+        "worked_o = ran_o;",
+        ("contexts.cycle",),
+    ),
+    Bug(
         "a command that comes again as its answer leaves isn't answered again",
         "context_table.sv",
         "if (again) answers_q[at_q] <= 1'b1;",
