@@ -165,7 +165,7 @@ def test_a_run_outlives_ten_kills_of_workers(tmp_path: Path) -> None:
             if len(playing) == 2:
                 os.kill(draw.choice(playing), signal.SIGKILL)
                 killed += 1
-            time.sleep(draw.uniform(5, 15))
+            time.sleep(draw.uniform(3, 8))
         found, errors = run.communicate(timeout=300)
     assert (run.returncode, errors, killed) == (0, "", KILLS)
     assert found == here.stdout
