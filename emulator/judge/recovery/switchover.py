@@ -66,7 +66,9 @@ class SwitchOvers:
         cells = self._cells(card, part, state)
         status = {cell: self._server.engine.peek(cell, "status") for cell in cells}
         awaited = _Awaited(part, state, until, cells, status, opened, 0)
-        if state == OK and not awaited.begun():
+        # A GPU that was out anyway, and is well but for that it hangs for less than `watchdog` cycles: nobody notices.
+        unnoticed = opened.event.kind == "hang" and not any(seen & _BIT["tripped"] for seen in status.values())
+        if state == OK and not awaited.begun() and not unnoticed:
             awaited.not_before = now + self._waits(card, opened)
         for cell in cells:
             self._server.engine.watch_register(cell, "status", STATUS_WATCHED)

@@ -84,6 +84,7 @@ LATE = CARD % "" + "until: 45000\ntimeline: [{at: 1, fault: link_delay, link: a.
 UNRECORDED = CARD % ", settings: {records: never}" + "until: 20000\n"
 REST = {
     "dead": "dead, gpu: a.3",
+    "hang": "hang, gpu: a.3",
     "cut": "link_cut, link: a.2-a.3",
 }
 MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
@@ -112,6 +113,12 @@ MISTAKES: dict[str, tuple[m.Mistake, str, str, str]] = {
     "a GPU is back at once": (
         m.leaves_out("gpu_restore"),
         LONG % (REST["dead"], REST["dead"]),
+        "no_early_return",
+        "a.3 was in use again",
+    ),
+    "a GPU that hung is back at once": (
+        m.leaves_out("gpu_restore"),
+        LONG % (REST["hang"], REST["hang"]),
         "no_early_return",
         "a.3 was in use again",
     ),

@@ -25,6 +25,18 @@ timeline:
 - {at: 3700, fault: dead, gpu: a.2}
 - {at: 3760, clear: dead, gpu: a.2}
 """,
+    "a GPU hangs while it is dead, and a little longer": """
+server:
+  cards: {a: {gpus: 4, host_links: [0, 1]}}
+  settings: {census_period: 600, firmware_latency: 8, host_latency: 8, keepalive_interval: 400, wait_to_restore: 900,
+             watchdog: 32, allowance_period: 512, link_restore: 72, gpu_restore: 64}
+timeline:
+- {at: 1262, fault: hang, gpu: a.3}
+- {at: 1262, fault: dead, gpu: a.3}
+- {at: 1528, clear: dead, gpu: a.3}
+- {at: 1550, clear: hang, gpu: a.3}
+until: 2700
+""",
     "nobody reaches the card any more": """
 server:
   cards: {a: {gpus: 4, host_links: [3]}}
