@@ -29,6 +29,7 @@ def test_in_soak(): work()
 """
 
 
+@pytest.mark.rest
 def test_who_takes_long_is_named(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by a run in several processes."""
     monkeypatch.setattr(processor_time, "MOST", 0.3)

@@ -132,6 +132,7 @@ def test_what_is_not_known_stays_as_verilator_wrote_it(logic: str, tmp_path: Pat
     assert not (emitted / "Vdut_edge.cpp").exists()
 
 
+@pytest.mark.rest
 def test_of_our_node_all_usual_values_are_found(tmp_path: Path) -> None:
     emitted = translated(tmp_path, None)
     names = members((emitted / "Vdut___024root.h").read_text()).types

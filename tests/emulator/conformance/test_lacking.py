@@ -24,6 +24,7 @@ def test_a_node_without_contexts_and_meter_is_not_judged_by_their_rules(tmp_path
     assert whys == {"the node has no contexts", "the node has no meter"}
 
 
+@pytest.mark.rest
 def test_the_command_says_why_nothing_is_judged(tmp_path: Path) -> None:
     arguments = ("rtl", "check", "--rtl", str(THIRD_PARTY), "--top", "other_node", "--rule", "contexts.again")
     done = ringhil(*arguments, "--out", str(tmp_path))
@@ -37,6 +38,7 @@ def test_what_a_node_without_contexts_does_breaks_no_rule_of_them(rule: str) -> 
         assert case.judge(case.stimulus, Observed(registers={"contexts": 0})) == []
 
 
+@pytest.mark.rest
 def test_what_is_found_does_not_depend_on_how_many_simulations_share_the_rules(tmp_path: Path) -> None:
     """Nor on which of them is the first to play a rule."""
     rules = ("control.count", "control.home", "link.down", "contexts.again")

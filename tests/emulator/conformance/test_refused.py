@@ -70,6 +70,7 @@ def test_a_port_of_the_wrong_direction_and_an_unknown_input(tmp_path: Path) -> N
     assert "stub: port mtx_ready_o is an input of 1 bit; the contract asks for an output of 1 bit (and 1 more)" in said
 
 
+@pytest.mark.rest
 def test_a_combinational_loop(rtl: Path) -> None:
     change(rtl / NODE, "  assign out_of_ring = bypassed != 2'b00;", "  assign out_of_ring = bypassed[0] ^ looped;")
     change(
@@ -120,6 +121,7 @@ def test_an_unknown_rule(rtl: Path) -> None:
     assert "no rule 'control.cuont'; did you mean 'control.count'" in said
 
 
+@pytest.mark.rest
 def test_no_simulator(rtl: Path, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     said = refused("check", "--simulator", "icarus", path=str(tmp_path / "bin"))

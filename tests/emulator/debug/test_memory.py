@@ -95,6 +95,7 @@ def commands(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Command
         yield Commands(session)
 
 
+@pytest.mark.rest(but_one_in=3)
 def test_all_that_it_has_is_shown_watched_and_compared(commands: Commands) -> None:
     early = commands.do("go 4000")["message"]["number"]
     before = commands.do("state a.1")["firmware"]["made"]
@@ -111,6 +112,7 @@ def test_all_that_it_has_is_shown_watched_and_compared(commands: Commands) -> No
         assert any(f"firmware.made.{name}" in where for where in differs), (name, differs)
 
 
+@pytest.mark.rest(but_one_in=3)
 def test_names_to_watch_are_those_that_state_shows(commands: Commands) -> None:
     for gpu in ("a.0", "a.1"):
         commands.do("go 4000")

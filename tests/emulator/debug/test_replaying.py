@@ -104,6 +104,7 @@ def test_all_kinds_of_what_happens_are_there(path: Path) -> None:
 FAULTS = st.sampled_from(["dead", "hang", "skip_count", "double_count", "slow"])
 
 
+@pytest.mark.rest
 @settings(unhurried, max_examples=8)
 @given(
     st.lists(st.tuples(st.integers(0, 20_000), FAULTS, st.integers(0, 4)), max_size=4, unique_by=lambda f: f[2]),

@@ -405,6 +405,7 @@ class Idle(Silent):
 """
 
 
+@pytest.mark.rest
 def test_the_command_says_what_is_broken_and_why(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MODULE)
     done = ringhil("firmware", "check", "mine:Silent", "election", cwd=tmp_path)

@@ -214,6 +214,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("what", CHANGES)
 def test_another_fate_of_a_board_is_another_session(one: Path, tmp_path: Path, what: str) -> None:
     """So what is written down is needed."""
@@ -255,6 +256,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("why", REFUSED)
 def test_a_session_that_can_not_be_is_refused(one: Path, tmp_path: Path, why: str) -> None:
     assert why in refusal("replay", str(other(one, tmp_path / "other", REFUSED[why])))

@@ -174,6 +174,7 @@ def test_gpustat_shows_them(monitored: Monitored) -> None:
     assert len(done.stdout.splitlines()) == 1
 
 
+@pytest.mark.rest
 @needs("nvitop")
 def test_nvitop_shows_them(monitored: Monitored) -> None:
     done = monitored.run(sys.executable, "-m", "nvitop", "--once")

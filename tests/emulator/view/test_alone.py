@@ -130,6 +130,7 @@ def test_of_a_long_recording_it_keeps_what_is_around_faults(recorded: Path, monk
             assert found.about.rows in numbers
 
 
+@pytest.mark.rest
 def test_the_first_failure_comes_before_the_moments_that_were_asked_for(
     recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_a_server_file_is_run_and_shown_until_it_is_ended(tmp_path: Path) -> Non
     assert group == os.getpgid(0)
 
 
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("what", ["cut off", "server"])
 def test_nothing_stays_whatever_ends_it(

@@ -297,6 +297,7 @@ def test_since_when_a_case_was_to_fail_is_said(tmp_path: Path) -> None:
     assert f"certain: from cycle {strikes['at']} on" in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.rest
 def test_two_campaigns_are_compared(ring: Path, tmp_path: Path) -> None:
     lying = tmp_path / "lying.yaml"
     lying.write_text(LYING)

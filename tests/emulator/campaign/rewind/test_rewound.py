@@ -101,6 +101,7 @@ def test_a_task_that_dies_or_hangs_ends_the_process(ledger: Ledger) -> None:
         assert error.value.hung == (task == "hang")
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("seed", sampled([1, 0], "explore", 2))
 def test_cases_come_to_the_same_as_in_a_fork_for_each(seed: int) -> None:
     scenario, server, rounds = warm(WORKING)

@@ -198,6 +198,7 @@ def test_with_xdist_and_cocotb(pytester: pytest.Pytester, options: list[str]) ->
     assert "{at: 7000, fault: dead, gpu: a.3}" in driven
 
 
+@pytest.mark.rest
 def test_nothing_is_loaded_where_nothing_is_a_scenario(pytester: pytest.Pytester) -> None:
     write(pytester, compose="services: {}\n")
     (pytester.path / "test_ok.py").write_text(

@@ -259,7 +259,7 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.rest(but_one_in=4)
+@pytest.mark.rest(but_one_in=12)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(
     "words",

@@ -76,6 +76,7 @@ def test_no_word_is_lost_on_a_narrow_terminal(folder: Path, command: str) -> Non
     assert words(on_a_terminal(folder, command, 40)) == words(piped.stdout)
 
 
+@pytest.mark.rest
 def test_a_long_case_is_whole_in_a_pipe(folder: Path) -> None:
     drawn = "explore ring.yaml --depth 6 --parts random --random 8 --json"
     worst = json.loads(ringhil(*drawn.split(), cwd=folder).stdout)["total"]["worst"]

@@ -96,6 +96,7 @@ def test_one_speed_is_not_understood_at_another_and_the_line_recovers() -> None:
     assert line.port.heard == b"hello"
 
 
+@pytest.mark.rest
 def test_a_card_that_reads_nothing_holds_the_client_up_and_nothing_is_lost() -> None:
     line = Line()
     line.port.full = True

@@ -129,6 +129,7 @@ def test_at_any_moment_every_gpu_is_as_it_was_played(opened: Opened, shown: Show
     assert everything == {"idle", "used", "shared", "sleeping", "taken", "failed"}
 
 
+@pytest.mark.rest
 def test_what_happened_is_listed_in_order_and_each_goes_there(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     run = shown.played["pack-first"]
@@ -151,6 +152,7 @@ def test_what_happened_is_listed_in_order_and_each_goes_there(opened: Opened, sh
     expect(page.locator("[role=option][aria-selected=true]")).to_have_count(1)
 
 
+@pytest.mark.rest
 def test_a_task_is_told_with_all_its_members(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     page.get_by_role("listbox").get_by_role("option").filter(has_text="gang").first.click()
@@ -200,6 +202,7 @@ def test_it_plays_and_goes_to_both_ends(opened: Opened, shown: Shown) -> None:
     page.wait_for_function("() => parseFloat(document.querySelector('.now b').textContent) < 50")
 
 
+@pytest.mark.rest
 def test_servers_are_chosen_by_keyboard_and_by_mouse(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     title = page.locator("#detail .title")
@@ -217,6 +220,7 @@ def test_servers_are_chosen_by_keyboard_and_by_mouse(opened: Opened, shown: Show
     expect(title).to_have_text("a")
 
 
+@pytest.mark.rest
 def test_a_look_at_a_part_of_the_time_moves_scrubber_and_curves(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     slider = page.get_by_label("Moment")
@@ -231,6 +235,7 @@ def test_a_look_at_a_part_of_the_time_moves_scrubber_and_curves(opened: Opened, 
     assert float(now(page).split()[0]) == pytest.approx(END / 4, abs=1)
 
 
+@pytest.mark.rest
 def test_every_figure_has_its_curves_of_all_policies(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     page.get_by_role("tab", name="Curves").click()
@@ -242,7 +247,7 @@ def test_every_figure_has_its_curves_of_all_policies(opened: Opened, shown: Show
     expect(page.get_by_role("tabpanel", name="Figures")).to_contain_text("said")
 
 
-@pytest.mark.rest(but_one_in=4)
+@pytest.mark.rest
 @pytest.mark.parametrize(("width", "scheme"), SCHEMES)
 def test_axe_finds_nothing(opened: Opened, shown: Shown, width: int, scheme: str) -> None:
     page = opened(shown.url, width, color_scheme=scheme)
@@ -262,6 +267,7 @@ def test_axe_finds_nothing(opened: Opened, shown: Shown, width: int, scheme: str
     assert page.evaluate(WIDER, width) == []
 
 
+@pytest.mark.rest
 def test_names_are_texts(opened: Opened, shown: Shown) -> None:
     """What would turn the order of letters is written out. That nothing has run is seen by `opened`."""
     page = opened(shown.url)
@@ -277,6 +283,7 @@ def served() -> Iterator[str]:
         yield found
 
 
+@pytest.mark.rest
 def test_view_plays_a_cluster_and_shows_it(opened: Opened, served: str) -> None:
     page = opened(served)
     expect(page.get_by_role("heading", level=1)).to_have_text("four racks, a quarter of an hour")

@@ -85,6 +85,7 @@ def test_at_any_moment_gpus_are_lent_to_whom_they_were(opened: Opened, shown: Sh
         assert counted == {"lent": f"{len(wanted)}", "free": f"{gpus - len(wanted)}"}
 
 
+@pytest.mark.rest
 def test_figures_are_those_of_the_command(opened: Opened, shown: Shown) -> None:
     """A dash: nobody measured it."""
     page = opened(shown.page)
@@ -103,6 +104,7 @@ def test_figures_are_those_of_the_command(opened: Opened, shown: Shown) -> None:
         assert " ".join(row).split() in [line.split() for line in found.splitlines()]
 
 
+@pytest.mark.rest
 def test_a_loan_is_chosen_in_the_list_and_in_its_lane(opened: Opened, shown: Shown) -> None:
     page = opened(shown.page)
     title = page.locator("#detail .title")
@@ -135,7 +137,7 @@ def test_it_plays_and_goes_to_both_ends(opened: Opened, shown: Shown) -> None:
     expect(now).to_have_text(page.get_by_test_id("now").inner_text().partition("/")[2].strip())
 
 
-@pytest.mark.rest(but_one_in=4, start=3)
+@pytest.mark.rest
 @pytest.mark.parametrize(("width", "scheme"), SCHEMES)
 def test_axe_finds_nothing(opened: Opened, shown: Shown, width: int, scheme: str) -> None:
     page = opened(shown.page, width, color_scheme=scheme)
@@ -148,6 +150,7 @@ def test_axe_finds_nothing(opened: Opened, shown: Shown, width: int, scheme: str
         assert page.evaluate(WIDER, width) == []
 
 
+@pytest.mark.rest
 def test_names_are_texts(opened: Opened, shown: Shown) -> None:
     page = opened(shown.page)
     expect(page.get_by_role("option").filter(has_text=f"{SEEN}, loan {SEEN}")).to_be_visible()

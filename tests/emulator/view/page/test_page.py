@@ -261,6 +261,7 @@ def test_axe_finds_nothing(opened: Opened, url: str, width: int, scheme: str) ->
     assert page.evaluate(WIDER, width) == []
 
 
+@pytest.mark.rest
 def test_all_of_it_goes_by_keyboard(opened: Opened, url: str, session: DebugSession) -> None:
     page = opened(url)
     press = page.keyboard.press
@@ -299,6 +300,7 @@ def test_all_of_it_goes_by_keyboard(opened: Opened, url: str, session: DebugSess
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
+@pytest.mark.rest
 def test_every_control_is_reached_by_tab(opened: Opened, url: str) -> None:
     page = opened(url)
     wanted = page.evaluate("document.querySelectorAll('button:enabled, select, input, [tabindex=\"0\"]').length")

@@ -109,7 +109,7 @@ def drag(page: Page, over: Locator, begin: float, end: float) -> None:
     page.mouse.up()
 
 
-@pytest.mark.rest(but_one_in=4, start=3)
+@pytest.mark.rest
 @pytest.mark.parametrize(("width", "scheme"), [(1600, "light"), (400, "dark")])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_report_needs_nothing_and_axe_finds_nothing(
@@ -131,7 +131,7 @@ def test_a_report_needs_nothing_and_axe_finds_nothing(
     assert page.evaluate(WIDER, width) == []
 
 
-@pytest.mark.rest(but_one_in=4)
+@pytest.mark.rest
 @pytest.mark.parametrize("name", NAMES)
 def test_without_scripts_its_tables_stand(browser: Browser, folder: Path, name: str) -> None:
     context = browser.new_context(java_script_enabled=False)
@@ -206,6 +206,7 @@ def test_at_a_point_the_value_is_that_of_the_point(tmp_path: Path) -> None:
             assert found == min(points, key=lambda point: abs(point[0] - x))[1]
 
 
+@pytest.mark.rest
 def test_on_a_narrow_screen_a_row_of_worst_cases_is_as_high_as_its_words(report: Callable[..., Page]) -> None:
     """And the table scrolls in its box, not the page."""
     page = report("explore", width=400)
@@ -218,6 +219,7 @@ def test_on_a_narrow_screen_a_row_of_worst_cases_is_as_high_as_its_words(report:
     assert page.evaluate(WIDER, 400) == []
 
 
+@pytest.mark.rest
 def test_a_long_name_in_a_legend_is_broken(folder: Path, opened: Opened) -> None:
     text = (folder / "share.html").read_text()
     name = told(folder, "share")[0].curves[0].name
@@ -235,6 +237,7 @@ def seen(figure: Locator) -> list[tuple[Decimal, str]]:
     return [(Decimal(each["number"].replace(",", "")), each["unit"]) for each in found if each]
 
 
+@pytest.mark.rest
 def test_a_drag_looks_closer_and_a_double_click_shows_all(browser: Browser, folder: Path) -> None:
     """Both by keys as well; ticks are in one unit each time."""
     context = browser.new_context(viewport={"width": 1200, "height": 900})
@@ -274,6 +277,7 @@ def test_a_drag_looks_closer_and_a_double_click_shows_all(browser: Browser, fold
     context.close()
 
 
+@pytest.mark.rest
 def test_what_is_at_the_pointer_is_told_and_a_name_that_is_pressed_hides_its_curve(
     folder: Path, report: Callable[..., Page]
 ) -> None:
@@ -295,7 +299,7 @@ def test_what_is_at_the_pointer_is_told_and_a_name_that_is_pressed_hides_its_cur
     expect(key).to_have_attribute("aria-pressed", "false")
 
 
-@pytest.mark.rest(but_one_in=2)
+@pytest.mark.rest
 @pytest.mark.parametrize(("name", "place", "recording"), [("share", 1, "s.rec"), ("switch", 0, "runs/pipelined.rec")])
 def test_a_bar_leads_to_its_moment_of_the_run(
     folder: Path, report: Callable[..., Page], name: str, place: int, recording: str
@@ -332,6 +336,7 @@ def test_a_bar_leads_to_its_moment_of_the_run(
     assert page.url.endswith(bar.link)
 
 
+@pytest.mark.rest
 def test_a_failing_case_leads_to_its_first_failure(folder: Path, report: Callable[..., Page]) -> None:
     page = report("explore")
     page.locator("#failures").get_by_role("row", name="skip_count").get_by_role("link").first.click()
@@ -341,6 +346,7 @@ def test_a_failing_case_leads_to_its_first_failure(folder: Path, report: Callabl
     assert data[0]["row"] == int(page.url.partition("#")[2])
 
 
+@pytest.mark.rest
 def test_colours_are_those_of_the_page(report: Callable[..., Page]) -> None:
     page = report("coverage", color_scheme="dark")
     ground = "() => getComputedStyle(document.body).backgroundColor"

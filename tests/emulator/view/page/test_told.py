@@ -46,6 +46,7 @@ def lost_url(lost: Path) -> Iterator[str]:
         yield found
 
 
+@pytest.mark.rest
 def test_it_opens_where_what_was_expected_was_not_so(opened: Opened, lost_url: str, lost: Path) -> None:
     """And there its mark is."""
     with Recording(lost) as recording:
@@ -65,6 +66,7 @@ def test_it_opens_where_what_was_expected_was_not_so(opened: Opened, lost_url: s
     expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(1)
 
 
+@pytest.mark.rest
 def test_of_a_card_out_of_reach_the_last_count_is_told(opened: Opened, lost_url: str) -> None:
     page = opened(lost_url)
     ring = page.locator("g.card")
@@ -75,6 +77,7 @@ def test_of_a_card_out_of_reach_the_last_count_is_told(opened: Opened, lost_url:
     expect(ring).not_to_contain_text("unreachable")
 
 
+@pytest.mark.rest
 def test_what_turns_the_order_of_letters_is_written_out(opened: Opened, lost_url: str, lost: Path) -> None:
     page = opened(lost_url)
     expect(page.get_by_role("heading", level=1)).to_have_text(f"two links cut {SEEN}")
@@ -83,6 +86,7 @@ def test_what_turns_the_order_of_letters_is_written_out(opened: Opened, lost_url
     assert not {"\u202e", "\u2066"} & set(page.content() + page.title())
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("width", [400, 1600])
 def test_labels_of_a_long_time_line_keep_apart_and_whole(browser: Browser, lost_url: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900})
