@@ -40,7 +40,6 @@ def saved(path: Path, *lines: str) -> Path:
     return path
 
 
-@pytest.mark.rest
 def test_a_real_file(counted: tuple[Path, Path]) -> None:
     points = read(counted[0])
     assert {point.file for point in points} == {str(RTL / "link_state.sv")}
@@ -54,7 +53,6 @@ def test_a_real_file(counted: tuple[Path, Path]) -> None:
     assert reset[1].count == 2  # the cycles in reset
 
 
-@pytest.mark.rest
 def test_counts_of_several_files_add(counted: tuple[Path, Path]) -> None:
     one, two = read(counted[0]), read(counted[1])
     both = merge([one, two])

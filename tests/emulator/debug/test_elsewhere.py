@@ -35,7 +35,7 @@ def stepped(*words: object, lines: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=2, start=1)
 @pytest.mark.parametrize("own", [(), ("--firmware", "*=ringhil.firmware.boot:our_program")], ids=["ours", "own"])
 def test_each_tool_is_led_to_the_same_moment(own: tuple[str, ...], tmp_path: Path) -> None:
     """Also where the file's name is awkward, and with firmware of one's own."""

@@ -168,7 +168,7 @@ def on_the_wires(data: np.ndarray, ctl: np.ndarray, start: int) -> list[tuple[in
     return [last[place] for place in sorted(last)]
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("seed", seeds(3))
 def test_the_last_messages_are_those_on_the_wires(make: Callable[[], Engine], seed: int) -> None:
     """Asked at many cycles, for messages of the last 16 cycles and for all; played in pieces of any length."""

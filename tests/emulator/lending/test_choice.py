@@ -102,7 +102,6 @@ def test_the_model_takes_less_than_the_baselines(learned: tuple[str, MadeHistory
     assert regret < told.quality["model"].regret < min(told.quality[name].regret for name in CHOICES) / 2
 
 
-@pytest.mark.rest
 def test_the_same_history_makes_the_same_model(learned: tuple[str, MadeHistory]) -> None:
     url, _ = learned
     _trained(url)

@@ -40,7 +40,7 @@ WHY = {
 }
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=3, start=1)
 @pytest.mark.parametrize("kind", WHY)
 def test_one_line_says_why_and_the_run_goes_on(kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
     with boarded(GPU, [trouble(kind, 20)], random.Random(1)) as (firmware, _):

@@ -205,7 +205,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=7)
 @pytest.mark.parametrize("why", OTHERS)
 def test_what_is_no_bridge_of_ours_is_refused(server: str, why: str) -> None:
     with BridgeLine(requests=0, instead=lambda data: OTHERS[why] if b"\1" in data else b"") as line:

@@ -127,7 +127,6 @@ print(count())
     assert numbers(monitored, code) == [1, 1, 0, 6]
 
 
-@pytest.mark.rest
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may run something as somebody else")
 def test_another_users_processes_see_nothing_unless_they_are_in_an_application(monitored: Monitored) -> None:
     somebody = 65534

@@ -249,7 +249,7 @@ def test_a_run_is_recorded_and_replayed_without_the_card(pytester: pytest.Pytest
 # --------------------------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=3)
 @pytest.mark.parametrize(
     ("options", "setting", "said"),
     sampled(

@@ -121,7 +121,7 @@ def test_a_python_that_no_simulation_can_load_is_told(python: str | None, says: 
     assert len(str(told.value).splitlines()) == 1
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=3, start=2)
 @pytest.mark.parametrize("level", ["", "INFO", "DEBUG"])
 def test_the_kit_says_what_it_sends_and_takes_when_asked(level: str, tmp_path: Path) -> None:
     bench = build_bench("verilator", "node_bench", SOURCES)

@@ -80,7 +80,7 @@ def test_what_is_never_done_is_given_up(here: Path, how: str) -> None:
     assert said.endswith(f": mine.so: takes more than {limit} s when rhf_answer is called; {WANTED}")
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
 def test_who_is_interrupted_meanwhile_leaves_no_process(here: Path, ends: signal.Signals) -> None:
     mine = endless(here)

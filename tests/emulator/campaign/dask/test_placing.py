@@ -65,7 +65,6 @@ def test_workers_place_what_processes_place(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.rest
 def test_code_of_your_own_stays_here(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "from ringhil.emulator.cluster import PlacementPolicy\n"

@@ -100,7 +100,7 @@ def test_a_case_whose_process_dies_once_is_played_again(
     assert died.exists()
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize(
     ("dies", "failure"), [(os.getpid, KILLED), (os.getppid, f"{KILLED}, twice")], ids=["itself", "its worker as well"]
 )

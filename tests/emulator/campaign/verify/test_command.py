@@ -348,7 +348,7 @@ def test_interrupted_before_the_first_verdict_is_not_passed(tmp_path: Path) -> N
     assert (root.attrib["tests"], root.attrib["errors"]) == ("3", "1")
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=2)
 @pytest.mark.parametrize("found", [False, True])
 def test_interrupted_while_it_looks_for_files_an_earlier_report_does_not_stay(tmp_path: Path, found: bool) -> None:
     write(tmp_path, a=GOOD)
@@ -370,7 +370,6 @@ def test_interrupted_while_it_looks_for_files_an_earlier_report_does_not_stay(tm
     assert check(earlier.read_text()).attrib["errors"] == "1"
 
 
-@pytest.mark.rest
 def test_interrupted_so_early_it_leaves_what_may_be_a_scenario_alone(tmp_path: Path) -> None:
     write(tmp_path, a=GOOD)
     program = (
@@ -395,7 +394,6 @@ def test_reports_are_written_when_nobody_reads_standard_output(tmp_path: Path) -
     assert check((tmp_path / "out.xml").read_text()).attrib["failures"] == "1"
 
 
-@pytest.mark.rest
 def test_a_full_disk_is_said_and_leaves_no_half_report(tmp_path: Path) -> None:
     write(tmp_path, **{f"f{n}": BAD for n in range(30)})
     program = (

@@ -219,7 +219,6 @@ def test_that_there_is_no_page_is_said_and_takes_nothing_from_the_verdict(
     assert (tmp_path / "ringhil-verify" / "bad" / "run.rec").exists()
 
 
-@pytest.mark.rest
 @pytest.mark.parametrize("way", ["at each play", "never"])
 def test_a_recording_of_another_run_than_the_one_that_was_judged_is_told(way: str, tmp_path: Path) -> None:
     """Of firmware that isn't deterministic; exit code and verdict are those of the run that was judged."""

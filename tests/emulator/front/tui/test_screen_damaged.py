@@ -30,7 +30,6 @@ def changed(recorded: Path, path: Path, change: str, *values: object) -> Path:
     return path
 
 
-@pytest.mark.rest
 def test_of_a_damaged_page_no_line_is_there_and_all_others_are(recorded: Path, tmp_path: Path) -> None:
     damaged = 2 * PAGE + 9
     path = changed(recorded, tmp_path / "r", f"UPDATE messages SET frame = 'text' WHERE number = {ONE}", damaged)

@@ -108,7 +108,6 @@ def test_what_no_client_says_ends_the_connection(nonsense: bytes) -> None:
         assert line.read() is None
 
 
-@pytest.mark.rest
 def test_a_client_that_only_asks_and_never_reads_is_left() -> None:
     with connection() as (line, peer):
         peer.setblocking(True)

@@ -129,7 +129,6 @@ def test_at_any_moment_every_gpu_is_as_it_was_played(opened: Opened, shown: Show
     assert everything == {"idle", "used", "shared", "sleeping", "taken", "failed"}
 
 
-@pytest.mark.rest
 def test_what_happened_is_listed_in_order_and_each_goes_there(opened: Opened, shown: Shown) -> None:
     page = opened(shown.url)
     run = shown.played["pack-first"]

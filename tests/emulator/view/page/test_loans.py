@@ -85,7 +85,6 @@ def test_at_any_moment_gpus_are_lent_to_whom_they_were(opened: Opened, shown: Sh
         assert counted == {"lent": f"{len(wanted)}", "free": f"{gpus - len(wanted)}"}
 
 
-@pytest.mark.rest
 def test_figures_are_those_of_the_command(opened: Opened, shown: Shown) -> None:
     """A dash: nobody measured it."""
     page = opened(shown.page)

@@ -261,7 +261,6 @@ def test_axe_finds_nothing(opened: Opened, url: str, width: int, scheme: str) ->
     assert page.evaluate(WIDER, width) == []
 
 
-@pytest.mark.rest
 def test_all_of_it_goes_by_keyboard(opened: Opened, url: str, session: DebugSession) -> None:
     page = opened(url)
     press = page.keyboard.press

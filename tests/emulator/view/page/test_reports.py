@@ -109,7 +109,7 @@ def drag(page: Page, over: Locator, begin: float, end: float) -> None:
     page.mouse.up()
 
 
-@pytest.mark.rest
+@pytest.mark.rest(but_one_in=4, start=3)
 @pytest.mark.parametrize(("width", "scheme"), [(1600, "light"), (400, "dark")])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_report_needs_nothing_and_axe_finds_nothing(

@@ -46,7 +46,6 @@ def lost_url(lost: Path) -> Iterator[str]:
         yield found
 
 
-@pytest.mark.rest
 def test_it_opens_where_what_was_expected_was_not_so(opened: Opened, lost_url: str, lost: Path) -> None:
     """And there its mark is."""
     with Recording(lost) as recording:
