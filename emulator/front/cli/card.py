@@ -11,7 +11,7 @@ import click
 from rich.markup import escape
 
 from ringhil.emulator.front.cli.card_check import check
-from ringhil.emulator.front.cli.options import Seconds, WholeNumber
+from ringhil.emulator.front.cli.options import FILE, Seconds, WholeNumber
 from ringhil.emulator.front.cli.terminal import output, print_json, say
 from ringhil.emulator.pages.tables import print_table, table
 from ringhil.emulator.serial.client import TIMEOUT, CardClient, CardError, SilentError, comparing, opened_port
@@ -109,9 +109,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
     show_default=True,
     help="Wait this many seconds for an answer, at each of four tries.",
 )
-@click.option(
-    "--record", type=click.Path(path_type=Path), metavar="FILE", help="Record the bytes on the line in this file."
-)
+@click.option("--record", type=FILE, metavar="FILE", help="Record the bytes on the line in this file.")
 @click.pass_context
 def command(context: click.Context, url: str, baud: int, timeout: float, record: Path | None) -> None:
     """Talk to a card at URL.
@@ -119,6 +117,8 @@ def command(context: click.Context, url: str, baud: int, timeout: float, record:
     URL is /dev/ttyUSB0, socket://HOST:PORT, rfc2217://HOST:PORT, emulated://SERVER.yaml#CARD, or replay://FILE for a
     recorded session.
     """
+    if not url:
+        raise click.BadParameter("found ''; allowed is a serial port or a URL", param_hint="'URL'")
     context.obj = (url, {"baud": baud, "timeout": timeout, "record": record})
 
 
@@ -293,7 +293,7 @@ def _context_number(text: str) -> int:
 
 
 @command.command("record")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE)
 @click.option(
     "--listen", "where", default="pty", show_default=True, metavar="WHERE", help=f"Where a program connects: {ALLOWED}."
 )
@@ -345,9 +345,7 @@ def _list(context: click.Context, parameter: click.Parameter, wanted: bool) -> N
 
 @command.command("compare")
 @click.argument("server", metavar="SERVER.yaml[#CARD]")
-@click.option(
-    "--session", type=click.Path(path_type=Path), metavar="FILE", help="Ask what was asked in this recorded session."
-)
+@click.option("--session", type=FILE, metavar="FILE", help="Ask what was asked in this recorded session.")
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="List what may differ, and why."
 )

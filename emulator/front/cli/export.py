@@ -11,7 +11,7 @@ from ringhil.emulator.engine.library import RTL, cells_library
 from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import WholeNumber, firmware_option, json_option, rtl_options
+from ringhil.emulator.front.cli.options import FILE, WholeNumber, firmware_option, json_option, rtl_options
 from ringhil.emulator.front.cli.terminal import beside, building, counting, print_json
 from ringhil.emulator.front.cli.written import write_page
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
@@ -32,7 +32,7 @@ _CYCLES = 2000
 
 
 @click.command("export")
-@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING", required=False)
+@click.argument("file", type=FILE, metavar="RECORDING", required=False)
 @click.option(
     "--format",
     "form",
@@ -43,7 +43,7 @@ _CYCLES = 2000
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     required=True,
     metavar="FILE",
     help="File to write; `-` is standard output.",

@@ -14,6 +14,7 @@ import click
 
 from ringhil.emulator.files import reason_of
 from ringhil.emulator.front.cli.errors import explained
+from ringhil.emulator.front.cli.options import FILE
 from ringhil.emulator.front.cli.terminal import until_terminated
 from ringhil.emulator.trace.export.capture import follow_capture
 from ringhil.emulator.trace.recording import Recording
@@ -39,10 +40,10 @@ _PAUSE = 0.1  # seconds before it is looked whether there is more
 @click.option(
     "--capture", is_flag=True, help="Capture until the run is over, or until SIGTERM; needs --fifo and --recording."
 )
-@click.option("--fifo", type=click.Path(path_type=Path), metavar="FIFO", help="Write the capture to this FIFO.")
+@click.option("--fifo", type=FILE, metavar="FIFO", help="Write the capture to this FIFO.")
 @click.option(
     "--recording",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Capture from this recording of `run --record FILE`.",
 )

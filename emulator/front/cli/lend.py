@@ -19,7 +19,7 @@ from ringhil.emulator.front.cli.lend_client import (
 )
 from ringhil.emulator.front.cli.lend_serve import serve
 from ringhil.emulator.front.cli.lend_usage import train, usage
-from ringhil.emulator.front.cli.options import json_option
+from ringhil.emulator.front.cli.options import GivenPath, json_option
 from ringhil.emulator.lending.pci import PciAddress, PciError, PciGpu
 from ringhil.emulator.lending.preflight import PreflightCheck
 from ringhil.emulator.lending.preflight import preflight as look
@@ -42,7 +42,7 @@ for _each in (serve, request, release, list_, watch, data, token, certificate, k
 @click.option("--xml", is_flag=True, help="Print the XML that libvirt loads for these GPUs, and nothing else.")
 @click.option(
     "--sysroot",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=GivenPath(file_okay=False, exists=True),
     default=Path("/"),
     metavar="DIR",
     help="Look at the copy of another machine's /sys, /proc, /dev and /run in this folder.",

@@ -13,7 +13,7 @@ from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.files import AtomicFile, reason_of
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import GivenPath, Seconds, json_option
+from ringhil.emulator.front.cli.options import FILE, Seconds, json_option
 from ringhil.emulator.lending.client import LendClient, LendClientError, UnwrittenDataError
 from ringhil.emulator.lending.document import MOST_ID, MOST_SIZE, NODE
 from ringhil.emulator.lending.handover import DATA_NAME
@@ -38,7 +38,7 @@ def _asks_server(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--ca",
         envvar="RINGHIL_LEND_CA",
-        type=GivenPath(),
+        type=FILE,
         metavar="FILE",
         help="Certificate of who has signed the server's  [env: RINGHIL_LEND_CA]",
     )
@@ -169,7 +169,7 @@ def watch(every: float, as_json: bool, ask: Asks) -> None:
 
 @click.command("data")
 @click.argument("name", required=False)
-@click.option("-o", "--out", type=GivenPath(), metavar="FILE", help="Write it to this file; NAME unless told.")
+@click.option("-o", "--out", type=FILE, metavar="FILE", help="Write it to this file; NAME unless told.")
 @click.option("--packed", is_flag=True, help="Have it packed on its way.")
 @json_option
 @_asks_server
@@ -214,7 +214,7 @@ def data(name: str | None, out: Path | None, packed: bool, as_json: bool, ask: A
 
 
 @click.command("certificate")
-@click.argument("folder", type=GivenPath())
+@click.argument("folder", type=FILE)
 @click.option(
     "--name", "names", multiple=True, metavar="HOST", help="A name or address by which guests reach the server."
 )

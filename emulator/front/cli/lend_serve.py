@@ -12,7 +12,7 @@ from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.errors import RinghilError, printable
 from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import GivenPath, Seconds
+from ringhil.emulator.front.cli.options import FILE, Seconds
 from ringhil.emulator.front.cli.terminal import building, print_json
 from ringhil.emulator.judge.run import Run
 from ringhil.emulator.lending.attachment import Attachment, LendableGpu
@@ -33,7 +33,7 @@ _WATT = 0.1  # of a unit of power in a file
 
 
 @click.command("serve")
-@click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
+@click.argument("file", type=FILE, metavar="SERVER.yaml")
 @click.option(
     "--attachment",
     type=click.Choice(["libvirt", "qemu", "sim"]),
@@ -46,7 +46,7 @@ _WATT = 0.1  # of a unit of power in a file
 )
 @click.option("--connect", metavar="URI", help=f"With libvirt: which one, {LOCAL} unless told.")
 @click.option(
-    "--guests", type=GivenPath(), metavar="DIR", help="With qemu: a folder with the QMP socket of each guest, NODE.qmp."
+    "--guests", type=FILE, metavar="DIR", help="With qemu: a folder with the QMP socket of each guest, NODE.qmp."
 )
 @click.option(
     "--listen", "where", default="127.0.0.1:0", metavar="HOST:PORT", help="Where guests ask; port 0: a free one."
@@ -54,13 +54,11 @@ _WATT = 0.1  # of a unit of power in a file
 @click.option(
     "--tls",
     "tls",
-    type=GivenPath(),
+    type=FILE,
     metavar="DIR",
     help="Be asked by HTTPS, with server-cert.pem and server-key.pem of this folder (ringhil lend certificate).",
 )
-@click.option(
-    "--data", type=GivenPath(), metavar="DIR", help="Hand the files of this folder over to guests that have a GPU."
-)
+@click.option("--data", type=FILE, metavar="DIR", help="Hand the files of this folder over to guests that have a GPU.")
 @click.option(
     "--database", default="sqlite:///lending.db", show_default=True, metavar="URL", help="Where loans are written down."
 )
@@ -89,9 +87,7 @@ _WATT = 0.1  # of a unit of power in a file
     "--sample", type=Seconds(0), default=1.0, show_default=True, help="Seconds between two samples of all meters."
 )
 @click.option("--keep", type=Seconds(0), default=604800.0, show_default=True, help="Seconds that samples are kept for.")
-@click.option(
-    "--token-file", type=GivenPath(), help="Read the operator's token from this file, or write a new one to it."
-)
+@click.option("--token-file", type=FILE, help="Read the operator's token from this file, or write a new one to it.")
 @click.option("--json", "as_json", is_flag=True, help="Print where it listens as one JSON document.")
 def serve(
     file: Path,

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import GivenPath, json_option
+from ringhil.emulator.front.cli.options import FILE, json_option
 from ringhil.emulator.front.cli.written import check_apart, must_be_writable, write_page
 from ringhil.emulator.lending.choice import CHOICES, NOT_FOR, Goal
 from ringhil.emulator.pages import number, units
@@ -39,8 +39,8 @@ database_option = click.option(
 
 @click.command("usage")
 @database_option
-@click.option("--html", type=GivenPath(), metavar="FILE", help="Write a page for operators; it needs nothing else.")
-@click.option("--csv", "csv_file", type=GivenPath(), metavar="FILE", help="Write a line for each loan.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page for operators; it needs nothing else.")
+@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="Write a line for each loan.")
 @json_option
 def usage(database: str, html: Path | None, csv_file: Path | None, as_json: bool) -> None:
     """Show what GPUs and loans have used: energy, busy time, memory, launches.

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import GivenPath
+from ringhil.emulator.front.cli.options import FILE
 from ringhil.emulator.front.cli.terminal import building
 from ringhil.emulator.nvml.client import NvmlClient, unheard
 from ringhil.emulator.nvml.library import command_path, library
@@ -21,7 +21,7 @@ _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child
 @click.command("nvml", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
     "--socket",
-    type=GivenPath(),
+    type=FILE,
     envvar="RINGHIL_NVML",
     required=True,
     help="Socket of `ringhil serve --nvml`.",

@@ -17,8 +17,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class GivenPath(click.Path):
     """A pathlib.Path. An empty one, as of a variable that isn't set, is none: it would be the current directory."""
 
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
+    def __init__(self, *, file_okay: bool = True, exists: bool = False) -> None:
+        super().__init__(path_type=Path, file_okay=file_okay, exists=exists)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuses the empty one."""
@@ -62,7 +62,7 @@ class WholeNumber(click.IntRange):
             self.fail(f"found {shown(value)}; allowed is {self._allowed}", param, ctx)
 
 
-FILE = click.Path(path_type=Path)
+FILE = GivenPath()
 SEED = click.IntRange(0, 2**32 - 1)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")

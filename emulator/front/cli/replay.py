@@ -11,7 +11,7 @@ from ringhil.emulator.documents import one_line
 from ringhil.emulator.engine.library import RTL, Library, cells_library
 from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl_options
+from ringhil.emulator.front.cli.options import FILE, firmware_option, json_option, rtl_options
 from ringhil.emulator.front.cli.terminal import building, print_json, say
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.server.hashes import hashes, short
@@ -22,7 +22,7 @@ _LONGEST = 2000  # letters of a difference; --json has all of them
 
 
 @click.command("replay")
-@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING")
+@click.argument("file", type=FILE, metavar="RECORDING")
 @rtl_options
 @firmware_option
 @json_option

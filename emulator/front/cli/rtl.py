@@ -8,7 +8,7 @@ import click
 
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import SEED, json_option, list_option, node_rtl_options
+from ringhil.emulator.front.cli.options import FILE, SEED, json_option, list_option, node_rtl_options
 from ringhil.emulator.front.cli.written import Output
 
 _OTHERS = {name: f"ringhil.emulator.front.cli.rtl_{name}" for name in ("bridge", "coverage")}
@@ -58,7 +58,7 @@ def command() -> None:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=Path("ringhil-check"),
     show_default=True,
     help="Directory for stimuli and waves of broken rules.",
@@ -66,13 +66,13 @@ def command() -> None:
 @click.option("--waves/--no-waves", default=True, show_default=True, help="Record waves of broken rules.")
 @click.option(
     "--coverage",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="DIR",
     help="Write line, toggle and functional coverage to this directory (see `ringhil rtl coverage`).",
 )
 @click.option(
     "--junit",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Also write the verdicts as JUnit XML to this file.",
 )
@@ -144,12 +144,10 @@ def check(
 
 
 @command.command("play")
-@click.argument("stimulus", type=click.Path(path_type=Path), metavar="STIMULUS.json")
+@click.argument("stimulus", type=FILE, metavar="STIMULUS.json")
 @node_rtl_options
 @_simulator
-@click.option(
-    "--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the waves of all signals to this file."
-)
+@click.option("--waves", type=FILE, metavar="FILE.fst", help="Write the waves of all signals to this file.")
 @json_option
 def play(stimulus: Path, rtl: Path, top: str, simulator: str, waves: Path | None, as_json: bool) -> None:
     """Play a stimulus to a node and print what it does, cycle by cycle; `check` leaves one for each broken rule."""
@@ -202,7 +200,7 @@ def build(rtl: Path, top: str, as_json: bool) -> None:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=Path("ringhil-prove"),
     show_default=True,
     help="Directory for waves of counterexamples.",
@@ -251,9 +249,7 @@ def prove(
 
 
 @command.command("viewers")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Directory for the files."
-)
+@click.option("-o", "--output", type=FILE, required=True, metavar="DIR", help="Directory for the files.")
 def viewers(output: Path) -> None:
     """Write a save file and filters for GTKWave, and a command file and mappings for Surfer.
 

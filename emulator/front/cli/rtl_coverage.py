@@ -12,22 +12,22 @@ from ringhil.emulator.coverage.result import CoverageReport, share
 from ringhil.emulator.engine.library import RTL
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import json_option
+from ringhil.emulator.front.cli.options import FILE, json_option
 from ringhil.emulator.pages.one_file import report_parts
 from ringhil.emulator.pages.tables import print_table, table
 
 
 @click.command("coverage")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     multiple=True,
     help="Write a report to this file, *.html or *.md; may be repeated.",
 )
 @json_option
-@click.option("--rtl", type=click.Path(path_type=Path), help="Directory of the sources, if the RTL isn't ours.")
+@click.option("--rtl", type=FILE, help="Directory of the sources, if the RTL isn't ours.")
 @click.option(
     "--at-least",
     type=click.FloatRange(0, 1),
@@ -35,7 +35,7 @@ from ringhil.emulator.pages.tables import print_table, table
     metavar="SHARE",
     help="Fail when a smaller share of the lines, or of the combinations of a cross, was reached, 0 to 1.",
 )
-@click.option("--waivers", "waived", type=click.Path(path_type=Path), help="JSON file of points that can't be reached.")
+@click.option("--waivers", "waived", type=FILE, help="JSON file of points that can't be reached.")
 def coverage(
     files: tuple[Path, ...],
     output: tuple[Path, ...],

@@ -16,7 +16,7 @@ from ringhil.emulator.files import is_stream
 from ringhil.emulator.front.cli import paced, terminal
 from ringhil.emulator.front.cli.boards import firmware_given, node_baud_option, node_option, nodes_given, told
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import firmware_option, json_option, rtl_options, seed_option
+from ringhil.emulator.front.cli.options import FILE, firmware_option, json_option, rtl_options, seed_option
 from ringhil.emulator.front.cli.report import show
 from ringhil.emulator.front.cli.written import check_apart
 from ringhil.emulator.judge.outcome import Outcome, VerdictWord
@@ -31,10 +31,10 @@ _log = logging.getLogger(__name__)
 
 
 @click.command("run")
-@click.argument("server", type=click.Path(path_type=Path), metavar="SERVER.yaml")
+@click.argument("server", type=FILE, metavar="SERVER.yaml")
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Share out the data of this file or directory instead of the workload.",
 )
 @seed_option
@@ -45,13 +45,11 @@ _log = logging.getLogger(__name__)
 @node_baud_option
 @click.option(
     "--record",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Record the run in this file, for `ringhil replay`; FILE.jsonl: only its messages, as JSON lines.",
 )
-@click.option(
-    "--waves", type=click.Path(path_type=Path), metavar="FILE.fst", help="Write the waves of all links to this file."
-)
+@click.option("--waves", type=FILE, metavar="FILE.fst", help="Write the waves of all links to this file.")
 @json_option
 def command(
     server: Path,

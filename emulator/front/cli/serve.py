@@ -14,7 +14,7 @@ from ringhil.emulator.files import is_stdout
 from ringhil.emulator.front.cli import paced
 from ringhil.emulator.front.cli.boards import firmware_given, node_baud_option, node_option, nodes_given, told
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import GivenPath, WholeNumber, firmware_option
+from ringhil.emulator.front.cli.options import FILE, WholeNumber, firmware_option
 from ringhil.emulator.front.cli.terminal import building, print_json
 from ringhil.emulator.groups.desk import GroupDesk
 from ringhil.emulator.groups.mount import GroupMount, GroupMountError, check_mount
@@ -37,7 +37,7 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
 
 
 @click.command("serve")
-@click.argument("file", type=click.Path(path_type=Path), metavar="SERVER.yaml")
+@click.argument("file", type=FILE, metavar="SERVER.yaml")
 @click.option(
     "--listen", "where", multiple=True, metavar="WHERE", help=f"Where clients connect: {ALLOWED}; may be repeated."
 )
@@ -50,20 +50,20 @@ _SAVED = 1.0  # seconds of a session that a crash may cost
 @node_baud_option
 @click.option(
     "--record",
-    type=GivenPath(),
+    type=FILE,
     help="Record the session, for `ringhil replay` and `ringhil step`.",
 )
 @click.option(
     "--groups",
     "folder",
-    type=GivenPath(),
+    type=FILE,
     metavar="DIR",
     help="Show the applications' groups as files in this empty directory, by FUSE.",
 )
 @click.option(
     "--nvml",
     "socket",
-    type=GivenPath(),
+    type=FILE,
     metavar="SOCKET",
     help="Answer monitoring tools at this socket: see `ringhil nvml`.",
 )

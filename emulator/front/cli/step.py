@@ -19,7 +19,7 @@ from ringhil.emulator.files import open_input, reason_of
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.boards import firmware_given
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import firmware_option, rtl_options
+from ringhil.emulator.front.cli.options import FILE, firmware_option, rtl_options
 from ringhil.emulator.scenario import Scenario, load
 from ringhil.emulator.server.firmware_choice import FirmwareChoice
 from ringhil.emulator.trace.recording import Recording
@@ -30,10 +30,10 @@ _STANDARD_STREAMS = "-"
 
 
 @click.command("step")
-@click.argument("file", type=click.Path(path_type=Path), metavar="RECORDING|SERVER.yaml", required=False)
+@click.argument("file", type=FILE, metavar="RECORDING|SERVER.yaml", required=False)
 @click.option(
     "--script",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Read commands from this file, one a line; `-` is stdin.  [default: a screen on a terminal, else stdin]",
 )

@@ -14,7 +14,7 @@ from ringhil.emulator.debug.recorder import RunRecorder
 from ringhil.emulator.engine.library import Library, cells_library
 from ringhil.emulator.front.cli import terminal
 from ringhil.emulator.front.cli.errors import explained
-from ringhil.emulator.front.cli.options import json_option, seed_option
+from ringhil.emulator.front.cli.options import FILE, json_option, seed_option
 from ringhil.emulator.front.cli.report import findings, show_verdict
 from ringhil.emulator.front.cli.switch_page import CLOSE, page
 from ringhil.emulator.front.cli.task_tables import requests_failed, show_policies, show_switches
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
 _MIB = 1 << 20
 _MS = 10**6  # nanoseconds
 _LARGEST = 1 << 31  # of a dimension
-_FILE = click.Path(path_type=Path)
 
 
 @click.command("switch")
-@click.argument("file", type=_FILE, metavar="SCENARIO.yaml", required=False)
+@click.argument("file", type=FILE, metavar="SCENARIO.yaml", required=False)
 @click.option(
     "--policy",
     "policies",
@@ -48,14 +47,14 @@ _FILE = click.Path(path_type=Path)
 )
 @seed_option
 @json_option
-@click.option("--html", type=_FILE, metavar="FILE", help="Write a page with charts of each policy's steps and memory.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with charts of each policy's steps and memory.")
 @click.option(
     "--record",
-    type=_FILE,
+    type=FILE,
     metavar="DIR",
     help="Record each policy's run in this folder, for `ringhil step` and `view`; with --html, leave pages there, too.",
 )
-@click.option("--from-onnx", type=_FILE, metavar="FILE.onnx", help="Print the layers of this neural network, and end.")
+@click.option("--from-onnx", type=FILE, metavar="FILE.onnx", help="Print the layers of this neural network, and end.")
 @click.option("--size", "sizes", multiple=True, metavar="NAME=N", help="With --from-onnx: size of a named dimension.")
 def command(
     file: Path | None,

@@ -32,6 +32,7 @@ from ringhil.emulator.front.cli.boards import firmware_given, jobs_for, node_bau
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.known import known_of, known_options
 from ringhil.emulator.front.cli.options import (
+    FILE,
     Seconds,
     firmware_option,
     jobs_option,
@@ -63,12 +64,12 @@ class _Verify(click.Command):
 
 
 @click.command("verify", cls=_Verify, epilog="`ringhil verify compare OLD.json NEW.json` shows what has changed.")
-@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", type=FILE, nargs=-1, required=True, metavar="PATH...")
 @jobs_option
 @dask.option
 @click.option(
     "--junit",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Also write the verdicts as JUnit XML to this file.",
 )
@@ -91,7 +92,7 @@ class _Verify(click.Command):
 )
 @click.option(
     "--keep",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Keep verdicts in this file; what has passed there with the same file, RTL, firmware and ringhil isn't played "
     "again.",
@@ -100,7 +101,7 @@ class _Verify(click.Command):
 @seed_option
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FILE,
     default=Path("ringhil-verify"),
     show_default=True,
     metavar="DIR",
@@ -117,7 +118,7 @@ class _Verify(click.Command):
 )
 @click.option(
     "--codequality",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help=f"Write GitLab's code quality report to this file.  [with --annotate gitlab: {_GITLAB_FILE}]",
 )
