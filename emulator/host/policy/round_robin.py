@@ -7,13 +7,13 @@ from ringhil.emulator.host.policy.policy import Backlog, Policy
 
 
 class RoundRobin(Policy):
-    """Every member GPU of every card gets a unit in its turn. One whose window is full is waited for; one that there
-    is no unit for is passed over."""
+    """Every member GPU of every card gets a unit in its turn. One whose window is full is waited for; one that gets
+    none, as it is barred or there is no unit for it, is passed over and keeps its turn."""
 
     def __init__(self, cards: Sequence[CardView]) -> None:
         super().__init__(cards)
         self._left = Backlog()
-        self._last = (-1, -1)  # card and GPU whose turn it was
+        self._last = (-1, -1)  # card and GPU that got the last unit
 
     def begin(self, units: int) -> None:
         self._left.add(0, units)
@@ -32,10 +32,12 @@ class RoundRobin(Policy):
             before = card.load.get(gpu, 0)
             if before >= card.window(gpu, window):
                 return
-            self._last = (card.number, gpu)
             place = (place + 1) % len(circle)
             yield card, gpu
-            passed = 0 if card.load.get(gpu, 0) > before else passed + 1
+            if card.load.get(gpu, 0) > before:
+                self._last, passed = (card.number, gpu), 0
+            else:
+                passed += 1
 
     def take(self, card: CardView, gpu: int) -> int | None:
         return self._left.pop()
