@@ -42,6 +42,7 @@ class CardView:
     load: dict[int, int] = field(default_factory=dict)  # GPU -> units outstanding
     strikes: dict[int, int] = field(default_factory=dict)  # GPU -> wrong results in a row
     barred: dict[int, int] = field(default_factory=dict)  # GPU -> cycle until which it gets no work
+    fruitless: int = 0  # times in a row that it was lost while it had units, and no result had come since the last time
     lent: set[int] = field(default_factory=set)  # GPUs that are out of the ring on purpose
     leaving: set[int] = field(default_factory=set)  # GPUs that get no work any more, and will be lent
     link_free_at: int = 0  # when what has been sent to it will have left the CPU
@@ -98,6 +99,7 @@ class CardView:
 
     def lost(self) -> tuple[int, ...]:
         """Nothing has been heard of it for too long: it has no members now. Those that it had."""
+        self.fruitless += any(self.load.values())
         gone, self.members = self.members, ()
         self.count = self.weight = 0
         self.degraded, self.boundaries = frozenset(), ()
@@ -120,8 +122,9 @@ class CardView:
         return tuple(sorted(set(self.gap[1:]) - set(self.members) - self.lent))
 
     def window(self, gpu: int, full: int) -> int:
-        """Units that a GPU may have outstanding, of at most `full`: a slow one takes them one by one."""
-        return 1 if gpu in self.degraded else full
+        """Units that a GPU may have outstanding, of at most `full`: a slow one takes them one by one. So do all of a
+        card that was lost twice without a result: a second unit in a queue may take longer than a lease lasts."""
+        return 1 if gpu in self.degraded or self.fruitless > 1 else full
 
 
 def _gpu(number: int) -> int | None:

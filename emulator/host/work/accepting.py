@@ -78,4 +78,5 @@ class Accepting:
         work.digest ^= (result.digest << turn | result.digest >> (64 - turn)) & (2**64 - 1)
         work.completed += 1
         card.completed += 1
+        card.fruitless = 0
         card.strikes.pop(result.source, None)

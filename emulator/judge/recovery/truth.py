@@ -8,6 +8,7 @@ from ringhil.emulator.judge.oracle import BLOCKED, CUT, OK, OUT, CardFaults, Par
 from ringhil.emulator.judge.recovery.bounds import Bounds
 from ringhil.emulator.scenario import PartKind
 from ringhil.firmware.observations import Counted
+from ringhil.protocol.registers import MAX_LINK_DELAY
 
 
 class CardTruth(CardFaults):
@@ -31,8 +32,9 @@ class CardTruth(CardFaults):
         if not on and part[0] == PartKind.GPU and "babble" in self.gpus[part[1]]:
             # Only now is it heard babbling: until it is muted it takes part.
             past.append((now + self._bounds.settling("babble"), OK))
-        if kind == "link_delay" and not on:
-            # What was under way is gone: both ends start afresh, and until then the link is out.
+        if kind == "link_delay" and (not on or now < MAX_LINK_DELAY):
+            # What was under way is gone, or just after power-up nothing was yet: both ends start afresh, and until then
+            # the link is out.
             past.append((now + self._bounds.settling("link_cut"), CUT))
         if kind == "duplicate_id" and not on:
             self._masked[part[1]] = now

@@ -121,6 +121,7 @@ class Ledger:
         self._barred: dict[Gpu, int] = {}
         self._timed_at = 0  # cycle of the last thing that the CPU has done by its clock
         self._known = [_known(view) for view in views]
+        self._fruitless = [0] * len(views)  # by card: times in a row that it was lost with units, without a result
         self._judged: list[tuple[int, _Sent]] = []
         self._shares: tuple[int, ...] | None = None
         self._since_split: dict[Gpu, int] = {}
@@ -227,6 +228,7 @@ class Ledger:
         self._release(unit)
         self._waiting.pop(unit, None)
         self._strikes.pop(gpu, None)
+        self._fruitless[gpu[0]] = 0
         self._judge(now)
         self._left_idle(now)
 
@@ -274,6 +276,8 @@ class Ledger:
                 continue
             self._known[card] = known
             replaced = known[1:] != before[1:]
+            if not view.reachable:
+                self._fruitless[card] += any(gpu[0] == card for gpu in self._on_their_way())
             if known[1:3] != before[1:3]:
                 self._free[card] = 0
             gone = [
@@ -347,13 +351,10 @@ class Ledger:
             if overdue:
                 self._tell(now, say("{} before unit {}, which was to go out again", name, overdue[0]))
         load = self._load.get(gpu, 0)
-        if load >= sent.window:
-            self._tell(
-                now,
-                say(
-                    "{}, which had {found} units; at most {expected} at a time", name, found=load, expected=sent.window
-                ),
-            )
+        window = 1 if self._fruitless[gpu[0]] > 1 else sent.window
+        if load >= window:
+            what = say("{}, which had {found} units; at most {expected} at a time", name, found=load, expected=window)
+            self._tell(now, what)
         if sent.barred:
             self.too_soon.tell(now, "{}, which was wrong {} times in a row", name, STRIKES)
         self._waiting.pop(unit, None)
@@ -394,8 +395,13 @@ class Ledger:
         card, gpu = where
         if not self._loans.gets_work(where):
             return False
-        window = 1 if gpu in self._views[card].degraded else self._settings.window
-        return self._load.get(where, 0) < window and now > self._barred.get(where, -1)
+        one = gpu in self._views[card].degraded or self._fruitless[card] > 1
+        return self._load.get(where, 0) < (1 if one else self._settings.window) and now > self._barred.get(where, -1)
+
+    def _on_their_way(self) -> Iterator[Gpu]:
+        """The GPU of each unit that is out, those sent in this cycle included."""
+        yield from (out.gpu for out in self._out.values())
+        yield from (sent.gpu for _, sent in self._judged)
 
     def _name(self, gpu: Gpu) -> str:
         return Name(f"{self._views[gpu[0]].name}.{gpu[1]}")

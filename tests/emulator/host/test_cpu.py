@@ -449,6 +449,21 @@ def test_no_gpu_has_more_than_the_window_and_a_degraded_one_has_one(desk: Desk) 
     assert [(w.card, w.destination) for w in desk.work()] == [(B, 1)]
 
 
+def test_a_card_lost_twice_without_a_result_gets_units_one_by_one_until_one_comes(desk: Desk) -> None:
+    desk.count()
+    given = [w for w in desk.work() if w.card == A]
+    had = [len(given)]
+    for epoch in (2, 3, 4):
+        desk.release(A, (epoch - 2) % 2, epoch - 1)
+        desk.claim(A, (epoch - 1) % 2, epoch)
+        desk.report(A, (epoch - 1) % 2, epoch)
+        given = [w for w in desk.work() if w.card == A]
+        had.append(len(given))
+    assert had == [SIZE * 4, SIZE * 4, SIZE, SIZE]
+    desk.result(given[0])
+    assert len(desk.work()) == SIZE * 4 - (SIZE - 1)
+
+
 def test_a_gpu_that_is_wrong_too_often_gets_no_work_for_a_while(desk: Desk) -> None:
     desk.count()
     mine = [w for w in desk.work() if (w.card, w.destination) == (A, 2)]
