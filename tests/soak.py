@@ -161,7 +161,7 @@ def play(part: Part, jobs: int, number: int = 1) -> Entry:
     commit, dirty = state()
     folder = LEDGER.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
-    log, record = folder / f"{part.name}.log", folder / f"{part.name}-{number}-{commit}.tests"
+    log, record = folder / f"{part.name}-{number}.log", folder / f"{part.name}-{number}-{commit}.tests"
     if dirty:
         record.unlink(missing_ok=True)
     piece = f"{number}/{part.slices}"
