@@ -4,7 +4,8 @@ Judged is what can be said for sure: on a card without any fault nobody may be b
 else has happened for a bound, it must be blamed, and it alone (`corrupt` and `duplicate_id` may also blame the GPU
 before or after it, which can't be told from it); a link that is late, and nothing else, must be the slow one; a link
 may be called noisy only on a card to which something has happened. A link that is called slow while work is on the
-rings, or rounds follow one another without a pause, may have made messages wait for other frames.
+rings, or rounds follow one another without a pause, or keepalives have no jitter, may have made messages wait for other
+frames.
 """
 
 from collections.abc import Sequence
@@ -25,8 +26,11 @@ class Names:
     def __init__(self, watch: Watch, views: Sequence[CardView], bounds: Sequence[Bounds]) -> None:
         self._watch, self._views = watch, views
         self._named = [b.times.records for b in bounds]
-        # Rounds that follow one another without a pause meet the same other frames again and again, and wait for them.
-        self._paced = [b.times.settings.census_period >= b.times.timeout for b in bounds]
+        # Rounds that follow one another without a pause meet the same other frames again and again, and wait for them;
+        # so may any rounds where keepalives have no jitter.
+        self._paced = [
+            b.times.settings.census_period >= b.times.timeout and b.times.settings.keepalive_jitter > 0 for b in bounds
+        ]
         self._rounds = [(ROUNDS + 1) * b.times.refresh * b.times.settings.census_period for b in bounds]
         self._told: set[tuple[int, str]] = set()
         self.wrong = FindingList()

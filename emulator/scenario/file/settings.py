@@ -57,7 +57,9 @@ class Settings:
         int, Field(ge=2, le=10), _doc("keepalives: a member is down when this number in a row is missing")
     ] = 3
     keepalive_jitter: Annotated[
-        int, Field(ge=0, le=25), _doc("percent: an interval is shorter by up to that, at random")
+        int,
+        Field(ge=0, le=25),
+        _doc("percent: an interval is shorter by up to that, at random, so that rounds don't meet the same keepalives"),
     ] = 12
     wait_to_restore: Annotated[Positive, _doc("cycles: a member must be heard again for this long before it is up")] = (
         4000
