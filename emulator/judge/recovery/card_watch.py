@@ -52,6 +52,11 @@ class OpenEvent:
         """Its end was seen, or can't be told from that of another one."""
         return self.recounted is not None or self.superseded
 
+    @property
+    def late(self) -> bool:
+        """Its end wasn't seen within its bound, or has not been seen yet."""
+        return not self.superseded and (self.recounted is None or self.recounted - self.event.at > self.bound)
+
     def detect(self, now: int) -> None:
         """There is a sign of it."""
         self.detected = now if self.detected is None else self.detected

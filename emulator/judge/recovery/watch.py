@@ -63,7 +63,7 @@ class Watch:
         if gpu is not None:
             self._forget(min(cards), gpu)
         for open_ in self._events:
-            if open_.reach & cards and not open_.over:
+            if open_.reach & cards and open_.late:
                 open_.superseded = now - open_.event.at <= open_.bound or self._excused(open_)
         roles_before = self._needs.roles()
         before: dict[int, object] = {card: self._needs.seen(card) for card in cards}
@@ -203,7 +203,7 @@ class Watch:
     def _recovery(self, o: OpenEvent, now: int) -> Recovery:
         took = None if o.recounted is None else o.recounted - o.event.at
         ring_time = max(self._bounds[card].times.ring_time for card in o.cards)
-        unseen = o.recounted is None and (now - o.event.at <= o.bound or self._excused(o))
+        unseen = o.late and (now - o.event.at <= o.bound or self._excused(o))
         return Recovery(
             fault=o.event.kind,
             action=o.event.action,
@@ -218,7 +218,7 @@ class Watch:
         )
 
     def _excused(self, o: OpenEvent) -> bool:
-        """It can't be seen to be over while something else spoils messages or comes and goes."""
+        """It can't be seen to be over, or not in time, while something else spoils messages or comes and goes."""
         if any(what is Needed.BOUNDARY and self.uncertain(number) for what, number in o.needs):
             return True
         for card in o.cards:
