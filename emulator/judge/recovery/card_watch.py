@@ -46,6 +46,12 @@ class OpenEvent:
 
     def __post_init__(self) -> None:
         self.timed = any(what is Needed.SLOW_LINK for what, _ in self.needs)
+        self.across = self.links  # whose roles had to move
+
+    @property
+    def links(self) -> frozenset[int]:
+        """Links between cards whose role has to move yet."""
+        return frozenset(number for what, number in self.needs if what is Needed.BOUNDARY)
 
     @property
     def over(self) -> bool:

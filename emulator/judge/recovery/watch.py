@@ -219,8 +219,10 @@ class Watch:
 
     def _excused(self, o: OpenEvent) -> bool:
         """It can't be seen to be over, or not in time, while something else spoils messages or comes and goes."""
-        if any(what is Needed.BOUNDARY and self.uncertain(number) for what, number in o.needs):
+        if any(map(self.uncertain, o.links if o.recounted is None else o.across)):
             return True
+        if o.recounted is not None:
+            return False
         for card in o.cards:
             truth = self.cards[card].truth
             own = {(o.gpu or 0, o.event.kind)} if (Needed.NAMED, card) in o.needs else set()
