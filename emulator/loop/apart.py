@@ -45,6 +45,7 @@ _STEPS = ("it is loaded", f"{SIZE} is called", f"{ANSWER} is called")
 _WANTED = f"wanted is a whole library with the functions {SIZE} and {ANSWER}"
 _HEAD = struct.Struct("<cI")
 _ASKED = signal.SIGUSR1  # by us, where it stands
+_FULL = 0x80  # beside the step
 _SLICES = 10
 _SIZE = 8  # bytes of a number
 _LOOK = 0.05  # seconds between two looks for a debugger
@@ -120,12 +121,16 @@ class _End:
 
     def __init__(self, kind: bytes, said: bytes) -> None:
         self.step, self.how, self.crashed, self.places = 2, "", "", tuple[int, ...]()
+        self.by_chance = False  # where it ended: elsewhere in the next run
         if kind == b"C":
-            number, self.step = struct.unpack_from("<IB", said)
+            number, step = struct.unpack_from("<IB", said)
+            self.step = step & ~_FULL
             self.places = struct.unpack_from(f"<{(len(said) - 5) // 8}Q", said, 5)
             if number != _ASKED:
                 self.how = f"crashes ({signal.strsignal(number)})"
                 self.crashed = f"it has crashed: {signal.Signals(number).name}"
+                if step & _FULL:
+                    self.crashed, self.by_chance = f"{self.crashed}, its stack is full", True
         elif kind == b"X":
             code, self.step = struct.unpack("<iB", said)
             self.how = f"ends the program with exit code {code}"
@@ -247,6 +252,8 @@ class _Process:
         where = place_in(self._library.path, self.end.places)
         if not self.end.crashed:
             raise FirmwareCrashed(f"no answer in {self._library.limit:g} s", seen=where and f"it was at {where}")
+        if self.end.by_chance:
+            raise FirmwareCrashed(self.end.crashed, seen=where and f"it was at {where}")
         raise FirmwareCrashed(self.end.crashed + (where and f" at {where}"))
 
     def wait_for_a_debugger(self, when: str) -> None:

@@ -47,12 +47,15 @@ enum step { LOAD, SIZE, ANSWER };
 #define LOOK 13u
 #define PLACES 16
 #define FRAMES 64
+#define FULL 0x80       /* beside the step: the stack was full */
+#define AHEAD (1u << 16) /* bytes below its end at which a function may begin to use it */
 
 static int line, debugged;
 static int first = 1; /* the process from which all others are forked: it stays until they have gone */
 static volatile sig_atomic_t step = LOAD, struck_before;
 static pthread_t worker;
 static uintptr_t base, from, to; /* of the library */
+static uintptr_t bottom;         /* of the stack, which grows downwards from there */
 static uint8_t report[5 + 5 + 8 * PLACES];
 static size_t places;
 
@@ -100,20 +103,23 @@ static void tell_and_end(void) {
 
 static void struck(int signal_, siginfo_t *info, void *given) {
     const ucontext_t *context = given;
-    uintptr_t at = 0, stack = 0;
+    uintptr_t at = 0, stack = 0, end = 0, missed = (uintptr_t)info->si_addr;
     void *frames[FRAMES];
-    (void)info;
     if (struck_before++) /* while looking where it was: what is known is told */
         tell_and_end();
 #if defined(__x86_64__)
     at = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-    stack = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    end = stack = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
 #elif defined(__aarch64__)
     at = (uintptr_t)context->uc_mcontext.pc;
     stack = (uintptr_t)context->uc_mcontext.regs[30];
+    end = (uintptr_t)context->uc_mcontext.sp;
 #endif
     put(report + 5, (uint64_t)signal_, 4);
     report[9] = (uint8_t)step;
+    /* The stack grows by itself up to its limit. */
+    if (signal_ == SIGSEGV && end < bottom && missed < bottom && missed + AHEAD >= end)
+        report[9] |= FULL;
     place(at);
     int found = backtrace(frames, FRAMES);
     for (int i = 0; i < found; i++)
@@ -175,6 +181,7 @@ static void prepare(void) {
     struct rlimit none = {0, 0};
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     void *frame;
+    bottom = (uintptr_t)&frame;
     setrlimit(RLIMIT_CORE, &none);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         signal(others[i], SIG_IGN); /* who has started it decides when it ends */
