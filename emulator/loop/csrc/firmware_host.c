@@ -55,7 +55,8 @@ static int first = 1; /* the process from which all others are forked: it stays 
 static volatile sig_atomic_t step = LOAD, struck_before;
 static pthread_t worker;
 static uintptr_t base, from, to; /* of the library */
-static uintptr_t bottom;         /* of the stack, which grows downwards from there */
+static uintptr_t bottom;         /* of the main thread's stack, which grows downwards from there */
+static rlim_t deepest;           /* bytes that it may have */
 static uint8_t report[5 + 5 + 8 * PLACES];
 static size_t places;
 
@@ -117,8 +118,8 @@ static void struck(int signal_, siginfo_t *info, void *given) {
 #endif
     put(report + 5, (uint64_t)signal_, 4);
     report[9] = (uint8_t)step;
-    /* The stack grows by itself up to its limit. */
-    if (signal_ == SIGSEGV && end < bottom && missed < bottom && missed + AHEAD >= end)
+    /* That stack grows by itself up to its limit: no place in it is missed before. */
+    if (signal_ == SIGSEGV && missed < bottom && missed + AHEAD >= end && bottom - missed <= deepest + AHEAD)
         report[9] |= FULL;
     place(at);
     int found = backtrace(frames, FRAMES);
@@ -178,10 +179,11 @@ static void prepare(void) {
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGUSR1};
     static const int others[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD};
     static uint8_t stack[1 << 17]; /* the firmware's own may have run out */
-    struct rlimit none = {0, 0};
+    struct rlimit none = {0, 0}, own;
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     void *frame;
     bottom = (uintptr_t)&frame;
+    deepest = getrlimit(RLIMIT_STACK, &own) == 0 && own.rlim_cur != RLIM_INFINITY ? own.rlim_cur : 0;
     setrlimit(RLIMIT_CORE, &none);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         signal(others[i], SIG_IGN); /* who has started it decides when it ends */

@@ -51,6 +51,7 @@ WAYS = {
     "library": f"it has crashed: SIGSEGV at trouble.c:{LINES['LIBRARIES']}, ends",
     "jump": f"it has crashed: SIGSEGV at trouble.c:{LINES['JUMPS']}, ends",
     "deep": "it has crashed: SIGSEGV, its stack is full",
+    "thread": f"it has crashed: SIGSEGV at trouble.c:{LINES['THREADS']}, writes",
     "exit": "it has ended its process with exit code 3",
     "loop": "no answer in 0.3 s",
     "wait": "no answer in 0.3 s",

@@ -5,6 +5,7 @@
  */
 #include "ringhil_firmware_messages.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,15 @@ __attribute__((noinline)) static int deeper(volatile int *from) {
     return deeper(room) + room[0];
 }
 
+static const char fixed[] = "what must not be written to";
+
+static void *writes(void *given) {
+    *(volatile char *)fixed = 0; /* THREADS */
+    return given;
+}
+
 static void ends(const char *how) {
+    pthread_t other;
     if (!strcmp(how, "read"))
         nothing = *(volatile int *)(nothing + 8); /* READS */
     if (!strcmp(how, "divide"))
@@ -42,6 +51,8 @@ static void ends(const char *how) {
         ((void (*)(void))(size_t)nothing)(); /* JUMPS */
     if (!strcmp(how, "deep"))
         nothing = deeper(&nothing);
+    if (!strcmp(how, "thread") && !pthread_create(&other, NULL, writes, NULL))
+        pthread_join(other, NULL);
     if (!strcmp(how, "exit"))
         exit(3);
     if (!strcmp(how, "loop"))
