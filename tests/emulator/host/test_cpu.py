@@ -464,6 +464,17 @@ def test_a_card_lost_twice_without_a_result_gets_units_one_by_one_until_one_come
     assert len(desk.work()) == SIZE * 4 - (SIZE - 1)
 
 
+def test_a_card_lost_without_units_gets_all_that_it_may_have(desk: Desk) -> None:
+    for epoch in (1, 2, 3):
+        desk.claim(A, epoch % 2, epoch)
+        desk.report(A, epoch % 2, epoch)
+        if epoch < 3:
+            desk.release(A, epoch % 2, epoch)
+    desk.claim(B, 0, 1)
+    desk.report(B, 0, 1)
+    assert len([w for w in desk.work() if w.card == A]) == SIZE * 4
+
+
 def test_a_gpu_that_is_wrong_too_often_gets_no_work_for_a_while(desk: Desk) -> None:
     desk.count()
     mine = [w for w in desk.work() if (w.card, w.destination) == (A, 2)]

@@ -71,6 +71,18 @@ def test_what_has_failed_once(library: Library, seed: int) -> None:
     assert_all_pass(library, range(seed, seed + 1))
 
 
+@pytest.mark.parametrize("policy", ["proportional", "round_robin"])
+def test_where_leases_end_before_what_is_queued_is_done_it_is_done_one_by_one(library: Library, policy: str) -> None:
+    """The only GPU of card a with a link to the CPU isn't heard from cycle 3,000 on: its lease ends every 5,400."""
+    server = f"""server:
+  cards: {{a: {{gpus: 6, host_links: [0]}}, b: {{gpus: 2, host_links: [0]}}}}
+  settings: {{keepalive_interval: 2400, keepalive_multiplier: 2, compute_setup: 4361, policy: {policy}}}
+workload: {{units: 60, size: 171}}
+timeline: [{{at: 3000, fault: keepalive_loss, gpu: a.0}}]
+"""
+    assert play(loads(server), library).failures == ()
+
+
 @pytest.mark.slow(part="alarms")
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_a_hundred_thousand_files(library: Library, block: int) -> None:
