@@ -16,6 +16,8 @@ from ringhil.emulator.nvml.client import NvmlClient, unheard
 from ringhil.emulator.nvml.library import command_path, library
 
 _CHILD_SUBREAPER = 36  # of prctl: who loses its parents is this process's child then
+_KEYS = (signal.SIGINT, signal.SIGQUIT)  # the program gets them, too, from its terminal
+_ENDS = (signal.SIGTERM, signal.SIGHUP)  # it gets them from us
 
 
 @click.command("nvml", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -74,15 +76,18 @@ def _stay_with(socket: Path, name: str) -> None:
     with explained():
         _enter(socket, name)
     ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_KEYS, *_ENDS})  # the program may be faster than we are
     child = os.fork()
     if not child:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         with explained():
             _enter(socket, name)  # who looks for its process finds the program
         return
-    for number in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)  # the program gets them, too, from its terminal
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in _KEYS:
+        signal.signal(number, signal.SIG_IGN)
+    for number in _ENDS:
         signal.signal(number, lambda got, frame: _pass_on(child, got))
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     code = 0
     while True:
         try:

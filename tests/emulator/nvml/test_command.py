@@ -89,6 +89,23 @@ def test_a_key_of_the_terminal_ends_the_program_or_nothing(monitored: Monitored,
         assert staying.returncode == 9
 
 
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_reaches_who_stays_before_it_goes_on_after_its_fork(
+    monitored: Monitored, number: signal.Signals
+) -> None:
+    """A busy machine: the program is faster than who stays."""
+    program, wanted = ("exit 9", 9) if number == signal.SIGQUIT else ("exec sleep 20", 128 + number)
+    code = f"""
+import ctypes, functools, os
+wait = functools.partial(ctypes.CDLL(None).usleep, 200000)
+os.register_at_fork(after_in_parent=wait, after_in_child=lambda: os.kill(os.getppid(), {number}))
+from ringhil.emulator.front.cli.main import main
+main()
+"""
+    command = [sys.executable, "-c", code, *monitored.command("sh", "-c", program, name="one")[len(RINGHIL) :]]
+    assert subprocess.run(command, timeout=60, check=False).returncode == wanted
+
+
 def _staying(monitored: Monitored, code: str) -> "subprocess.Popen[str]":
     """Its program has begun."""
     command = monitored.command("sh", "-c", code, name="one")
