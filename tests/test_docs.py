@@ -22,7 +22,9 @@ GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
 def banned() -> dict[str, str]:
     """Words that are not used, with those that are, from the last table of the glossary."""
-    rows = re.findall(r"^\| (.+) \| (.+) \|$", GLOSSARY.read_text().split("## Not used")[1], re.MULTILINE)
+    rows = re.findall(
+        r"^\| (.+) \| (.+) \|$", GLOSSARY.read_text().split("## Words that are not used")[1], re.MULTILINE
+    )
     return {word: right for words, right in rows[1:] for word in words.split(", ")}
 
 

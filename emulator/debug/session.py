@@ -304,7 +304,7 @@ class DebugSession:
                 return [("", was, now)]
             return list(differing(there, here))
 
-    # ------------------------------------------------------------------------------------------------ another way on
+    # --------------------------------------------------------------------------------------------------- branches
 
     def inject(self, entry: str) -> RunChange:
         """Have an event strike next, as a timeline has it, without its cycle: `{fault: dead, gpu: a.3}`; see `branch`.
@@ -361,7 +361,7 @@ class DebugSession:
             raise DebugError(f"{path}: is the recording that this is; name another file")
         last = self.recording.last_cycle
         if not self.recording.complete and self._next > last:
-            raise DebugError(f"the recording breaks off in cycle {last}; another way on begins before it")
+            raise DebugError(f"the recording breaks off in cycle {last}; a branch begins before it")
         changes = [each for each in self._changes if each.cycle == self._next]
         # What is done to the recording's own run later is planned there already, and is done in this one, too.
         recorded = self.recording.about.changes

@@ -238,7 +238,7 @@ def test_behind_the_end_of_one_that_was_cut_off_there_is_no_branch(trunk: Path, 
     with DebugSession(path, cells_library()) as session:
         last = session.recording.last_cycle
         session.go(last)
-        why = f"^the recording breaks off in cycle {last}; another way on begins before it$"
+        why = f"^the recording breaks off in cycle {last}; a branch begins before it$"
         with pytest.raises(DebugError, match=why):
             session.branch(tmp_path / "branch")
         assert not (tmp_path / "branch").exists()
