@@ -107,7 +107,10 @@ class OutsideContexts:
     def destroy(self, context: OutsideContext, then: Then = lambda answer: None) -> None:
         """Have a context destroyed; `then` gets the answer. One whose GPU is lost is destroyed when that is counted
         again: it may only have been cut off."""
-        if context.leaving or (not context.sure and context.key == 0):  # that key would fit somebody else's
+        if not context.sure and context.key == 0:  # that key would fit somebody else's
+            del self._there[context.place]
+            return
+        if context.leaving:
             return
         context.leaving = True
         sent = self._sent.get(context.place)

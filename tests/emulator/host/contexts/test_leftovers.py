@@ -134,6 +134,17 @@ def test_the_last_one_that_was_made_is_destroyed() -> None:
     assert desk.asked() == [(1, "destroy", 51), (3, "destroy", 9)]
 
 
+def test_a_gpu_holds_what_it_has_or_is_about_to_have() -> None:
+    desk = Clearing()
+    desk.ask(7, CREATE)
+    desk.ask(8, CREATE, gpu=1)
+    desk.ask(1)
+    assert [place.context for place in desk.driver.held((0, GPU))] == [1, 3, 7]
+    assert [place.context for place in desk.driver.held((0, 1))] == [8]
+    desk.count(*OTHERS)
+    assert [place.context for place in desk.driver.held((0, GPU))] == [1, 3, 7]  # it may only be cut off
+
+
 def test_one_that_was_refused_was_not_made() -> None:
     desk = Clearing()
     desk.ask(3, DESTROY, key=9)

@@ -136,6 +136,10 @@ def test_a_full_window_is_waited_for() -> None:
     assert round_of(policy) == []
     a.load[1] = 0
     assert round_of(policy) == [("a", 1, 4), ("b", 0, 5), ("a", 0, 6)]
+    alone = RoundRobin([card("a", 0, 3)])
+    alone.begin(100)
+    others = frozenset({("a", 1), ("a", 2)})
+    assert round_of(alone, others) == [("a", 0, n) for n in range(WINDOW)]
 
 
 def test_a_gpu_that_takes_no_unit_is_passed_over() -> None:
