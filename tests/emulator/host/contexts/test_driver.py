@@ -130,6 +130,15 @@ def test_its_gpu_may_be_lost_meanwhile() -> None:
     assert len(desk.port.sent) == 1
 
 
+def test_a_gpu_that_is_lent_is_lost_also_while_nobody_counts_its_card() -> None:
+    desk = Desk()
+    desk.card.lend(GPU)
+    desk.card.lost()
+    desk.launch()
+    desk.port.pass_time(1)
+    assert (desk.told, desk.port.sent) == ([LOST], [])
+
+
 def test_all_that_a_lost_gpu_was_asked_is_lost_each_once() -> None:
     """What was launched, what is out, and what waits for that."""
     desk, told = Desk(), list[tuple[int, Reply]]()
@@ -161,10 +170,12 @@ def test_what_is_not_answered_goes_out_again_by_the_other_lane() -> None:
     assert desk.driver.resent == 4
 
 
-@pytest.mark.parametrize(("gpu", "counter_clockwise"), [(0, False), (1, False), (2, False), (3, True)])
-def test_it_goes_the_shorter_way_round_at_first(gpu: int, counter_clockwise: bool) -> None:
+@pytest.mark.parametrize("entry", [0, 1])
+@pytest.mark.parametrize(("distance", "counter_clockwise"), [(0, False), (1, False), (2, False), (3, True)])
+def test_it_goes_the_shorter_way_round_at_first(entry: int, distance: int, counter_clockwise: bool) -> None:
     desk = Desk()
-    desk.driver.ask(ContextRef(0, gpu, 3), Command(Compute.ALLOCATE, 5, 9), desk.told.append)
+    desk.card.granted(entry, 1)
+    desk.driver.ask(ContextRef(0, (entry + distance) % 4, 3), Command(Compute.ALLOCATE, 5, 9), desk.told.append)
     assert [bool(work.flags & Flag.CCW) for work in desk.port.sent] == [counter_clockwise]
 
 
