@@ -317,9 +317,11 @@ def test_a_context_that_nobody_wants_any_more_is_destroyed_at_once() -> None:
     assert desk.asked() == [(3, "allocate", 53)]
 
 
-@pytest.mark.parametrize("compute", [CREATE, Compute.LAUNCH])
+@pytest.mark.parametrize(("compute", "taken"), [(CREATE, False), (Compute.LAUNCH, False), (Compute.LAUNCH, True)])
 @pytest.mark.parametrize("outside", [False, True])
-def test_one_that_leaves_thirty_attempts_unanswered_is_destroyed_first(compute: Compute, outside: bool) -> None:
+def test_one_that_leaves_thirty_attempts_unanswered_is_destroyed_first(
+    compute: Compute, taken: bool, outside: bool
+) -> None:
     """Nobody else has to wait for one that a driver outside may have silenced; that is remembered."""
     desk = Clearing()
     context = 7 if compute is CREATE else 1
@@ -328,7 +330,9 @@ def test_one_that_leaves_thirty_attempts_unanswered_is_destroyed_first(compute: 
         (frame,) = segments.segments(9, 1, Command(ALLOCATE, 5).payload(), route, ALLOCATE, context)
         desk.driver.pass_on(desk.card, ContextRef(0, GPU, context), frame)
     desk.ask(context, compute)
-    while not desk.told:
+    if taken:
+        desk.answer(ResultStatus.STARTED)
+    while not desk.told and desk.port.now < 1000 * PATIENCE:
         desk.port.pass_time(8 * PATIENCE)
     assert desk.told == [LOST]
     desk.new()

@@ -14,7 +14,7 @@ from ringhil.protocol.wire import AckStatus, Compute, ResultStatus
 from .desk import GPU, PATIENCE, Desk
 
 CODES = {each.code: each for each in Compute}
-ALL, OTHERS, LIMIT = (0, 1, 2, 3), (0, 1, 3), 500
+ALL, OTHERS, LIMIT, PID = (0, 1, 2, 3), (0, 1, 3), 500, 4194305
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Outside(Desk):
 
     def __init__(self) -> None:
         super().__init__()
-        self.known = OutsideContexts(self.driver, lambda: 7)
+        self.known = OutsideContexts(self.driver, lambda: PID)
         self.there: dict[int, Held] = {}  # what the GPU has
         self.waiting: dict[int, tuple[OutsideClient, Work]] = {}
         self.unheard = set[int]()  # of which nobody has heard the last: the GPU has failed, or who has asked is gone
@@ -160,6 +160,7 @@ def test_the_gpu_has_the_contexts_of_clients_that_are_there_or_keep_theirs_and_t
     assert all(held.client.here or held.client.keeps for held in desk.there.values())
     known = {each.place.context: (each.key, each.client, each.held) for each in desk.known}
     there = {context: (held.key, held.client, held.pages) for context, held in desk.there.items()}
+    assert all(client.number > 0 and client.pid == PID for _, client, _ in known.values())
     for context in {*known, *there} - desk.unheard:
         assert known.get(context) == there.get(context)
 
