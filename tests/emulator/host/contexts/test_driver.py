@@ -179,6 +179,18 @@ def test_it_goes_the_shorter_way_round_at_first(entry: int, distance: int, count
     assert [bool(work.flags & Flag.CCW) for work in desk.port.sent] == [counter_clockwise]
 
 
+def test_commands_behind_somebody_elses_have_numbers_of_their_own_as_long_as_there_are_some() -> None:
+    desk = Desk()
+    for context in range(4):
+        desk.driver.ask(ContextRef(0, GPU, context), Command(Compute.DESTROY, 5), desk.told.append, above=0xF0000000)
+    units = [work.unit for work in desk.port.sent]
+    assert len({*units}) == 4
+    assert min(units) > 0xF0000000
+    desk.driver.ask(ContextRef(0, GPU, 4), Command(Compute.DESTROY, 5), desk.told.append, above=0xFFFFFFFF)
+    desk.port.pass_time(1)
+    assert (desk.told, len(desk.port.sent)) == ([LOST], 4)
+
+
 def test_what_others_send_takes_time_on_the_link() -> None:
     desk = Desk()
     desk.launch()

@@ -175,3 +175,13 @@ def test_who_has_gone_with_a_context_that_may_not_be_there_leaves_its_place_to_t
     assert desk.there
     desk.settle()
     assert not desk.there
+
+
+def test_a_context_of_somebody_elses_stays_though_a_client_that_goes_has_asked_for_it_by_the_same_key() -> None:
+    desk, client, others = Outside(), OutsideClient("x"), Held(5, OutsideClient("y"))
+    desk.there[0] = others
+    desk.send(client, 0, Compute.CREATE, 5)
+    desk.carry_on(0, arrives=True, heard=True)
+    desk.known.gone(client)
+    desk.settle()
+    assert desk.there == {0: others}

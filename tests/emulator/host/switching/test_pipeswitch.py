@@ -40,6 +40,13 @@ def test_each_worker_holds_the_largest_environment_and_one_process_the_largest_m
     assert [span.ended - span.began for n in range(3) for span in playing.spans(n, CLEAN)] == [4000] * 3
 
 
+def test_where_the_workers_have_no_room_no_request_is_served_and_nothing_is_kept() -> None:
+    tasks = [task("x", [(100, 300)], ", environment: 200"), task("y", [(90, 300)])]
+    playing = Playing(scenario(tasks, ["x", "y"], ["workers: 3"]), SwitchPolicyName.PIPESWITCH)
+    assert [report.failed for report in playing.reports] == ["the GPU has no room for it"] * 2
+    assert not any(points and points[-1][1] for points in playing.switching.held.values())
+
+
 def test_it_measures_what_commands_cost_and_takes_the_groups_that_end_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside what its copies and launches took then."""
     asked = list[tuple[Sequence[Subtask], Costs]]()

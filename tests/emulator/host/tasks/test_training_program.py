@@ -76,3 +76,11 @@ def test_what_it_is_refused_ends_it_and_it_gives_back_what_it_has(refused: int, 
     assert report.trained is None
     assert report.memory == 100 * (refused > 3) + 135 * (refused > 4)
     assert (report.run, report.switches) == ((None, None) if why is LOST else (77, 5))
+
+
+@pytest.mark.parametrize("refused", [12, 13])
+def test_what_it_had_of_the_gpu_is_told_whole_or_not_at_all(refused: int) -> None:
+    """The GPU is lost when all steps are done, and some of that was asked for."""
+    _, report = played(TASK, refused)
+    assert (report.trained, report.failed) == (played(TASK)[1].trained, None)
+    assert (report.run, report.switches) == (None, None)
