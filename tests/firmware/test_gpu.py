@@ -440,8 +440,10 @@ def test_garbage_changes_nothing(garbage: bytes, data: st.DataObject) -> None:
 def test_statistics_count_only_from_the_ring(port: int) -> None:
     gpu = Gpu()
     gpu.elected()
-    assert gpu.frame(codec.encode(statistics(1, {})), port) == []
-    assert [a.count for a in gpu.home({}) if isinstance(a, Counted)] == [SIZE]
+    clockwise, other = (codec.encode(statistics(1, {}, ccw)) for ccw in (False, True))
+    assert gpu.frame(clockwise, port) == []
+    counted = [[a.count for a in gpu.frame(*frame) if isinstance(a, Counted)] for frame in ((other, 1), (clockwise, 0))]
+    assert counted == [[], [SIZE]]
 
 
 def test_a_damaged_message_is_the_censuss_to_reject() -> None:

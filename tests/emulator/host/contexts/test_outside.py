@@ -31,6 +31,7 @@ class Outside(Desk):
         super().__init__()
         self.known = OutsideContexts(self.driver, lambda: PID)
         self.there: dict[int, Held] = {}  # what the GPU has
+        self.left = set[OutsideClient]()
         self.waiting: dict[int, tuple[OutsideClient, Work]] = {}
         self.unheard = set[int]()  # of which nobody has heard the last: the GPU has failed, or who has asked is gone
         self.reached = True
@@ -42,7 +43,7 @@ class Outside(Desk):
         """Whoever others leave it to: they have contexts of their own."""
         asked = self.waiting.get(context)
         held = self.there.get(context)
-        return asked[0] if asked else held.client if held and held.client.here else None
+        return asked[0] if asked else held.client if held and held.client not in self.left else None
 
     def send(self, client: OutsideClient, context: int, compute: Compute, key: int) -> None:
         self._unit = max([self._unit, *(work.unit for work in self.port.sent)]) + 1
@@ -135,6 +136,7 @@ def test_the_gpu_has_the_contexts_of_clients_that_are_there_or_keep_theirs_and_t
             clients[number].keeps = not waits and data.draw(st.booleans())  # nobody may have said what it has
             desk.unheard |= waits
             desk.waiting = {at: each for at, each in desk.waiting.items() if at not in waits}
+            desk.left.add(clients[number])
             desk.known.gone(clients[number])
             clients[number] = OutsideClient("z")
         elif act == "lose":
@@ -157,7 +159,7 @@ def test_the_gpu_has_the_contexts_of_clients_that_are_there_or_keep_theirs_and_t
     for _ in range(4):
         desk.settle()
         desk.port.pass_time(8 * PATIENCE)
-    assert all(held.client.here or held.client.keeps for held in desk.there.values())
+    assert all(held.client not in desk.left or held.client.keeps for held in desk.there.values())
     known = {each.place.context: (each.key, each.client, each.held) for each in desk.known}
     there = {context: (held.key, held.client, held.pages) for context, held in desk.there.items()}
     assert all(client.number > 0 and client.pid == PID for _, client, _ in known.values())

@@ -9,6 +9,7 @@ from ringhil.emulator.host.groups import tree as groups
 from ringhil.emulator.host.groups.files import FILES
 
 from .grouped import Grouped, number
+from .pretended import Gpus, Port, tree_of
 
 PAGE = 1 << 20  # bytes
 ONE = """
@@ -223,7 +224,9 @@ def test_there_are_not_too_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_process_of_a_file_has_the_number_of_one_of_the_system() -> None:
     """Linux has 2^22 at most."""
-    assert groups.FIRST_PID > 1 << 22
+    tree = tree_of(Gpus(), Port())
+    tree.mkdir("x")
+    assert [tree.join(name, "x").pid for name in "abc"] == [4194305, 4194306, 4194307]
 
 
 def test_a_process_of_the_system_may_be_moved_where_such_are_let_in() -> None:
