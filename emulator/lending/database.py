@@ -10,9 +10,11 @@ Each module puts its tables on `METADATA` when it is imported; `open_database` m
 of what a table holds makes `SCHEMA` one more. Importing this needs SQLAlchemy, and says so in one line without it.
 """
 
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -159,7 +161,7 @@ class LendingDatabase:
         except (SQLAlchemyError, TypeError, ValueError) as error:
             raise LendingDatabaseError(f"{self.name}: {self._reason(error)}; allowed is {_ALLOWED}") from None
         if backend == "sqlite":
-            event.listen(engine, "connect", _connected)
+            event.listen(engine, "connect", partial(_connected, patience))
             event.listen(engine, "begin", _begun)
         return engine
 
@@ -201,9 +203,19 @@ def _shown(text: str) -> str:
     return (before.split(":")[0] + ":***@" + after if at else text)[:40]
 
 
-def _connected(connection: Any, _: object) -> None:
+def _connected(patience: float, connection: Any, _: object) -> None:
     """Of SQLite: readers don't wait for a writer, and what was committed outlives a loss of power."""
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+            break
+        except sqlite3.OperationalError as error:
+            # SQLite doesn't wait by itself for somebody else who does the same to a new file.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(_AGAIN)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}").close()
 
 

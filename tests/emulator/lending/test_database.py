@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -66,6 +67,19 @@ def test_several_that_open_it_at_once_make_its_tables_once(url: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         for database in pool.map(lambda _: open_database(url), range(4)):
             database.close()
+
+
+def test_who_opens_a_new_file_waits_for_another_who_makes_it(tmp_path: Path) -> None:
+    file = tmp_path / "lending.db"
+    other = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LendingDatabaseError, match=r"database is locked$"):
+        open_database(f"sqlite:///{file}", patience=0.2)
+    ends = threading.Timer(0.2, lambda: other.execute("COMMIT"))
+    ends.start()
+    open_database(f"sqlite:///{file}").close()
+    ends.join()
+    other.close()
 
 
 @pytest.mark.parametrize(("version", "says"), [(2, "use the ringhil that wrote it"), (0, "begin a new one")])
