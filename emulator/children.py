@@ -125,6 +125,12 @@ class _Watcher:
 _watcher = _Watcher()
 
 
+def unwatch() -> None:
+    """Nothing is left to watch over, and this process is to have no children but those of its own choice: it waits for
+    all that it has, or becomes another program."""
+    _watcher.close()
+
+
 @contextmanager
 def temporary_folder(prefix: str, below: Path | None = None) -> Iterator[Path]:
     """A new folder, by default where temporary files are, until the end of the block. Raises OSError."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ringhil.emulator.children import unwatch
 from ringhil.emulator.front.cli.errors import explained
 from ringhil.emulator.front.cli.options import FILE
 from ringhil.emulator.front.cli.terminal import building
@@ -56,6 +57,7 @@ def command(socket: Path, name: str | None, words: tuple[str, ...]) -> None:
             click.echo(f"export {key}={shlex.quote(value)}")
         return
     os.environ.update(settings)
+    unwatch()  # the library may have been built
     if name is not None:
         _stay_with(socket, name)
     try:

@@ -72,6 +72,13 @@ def test_a_program_in_an_application_ends_as_it_ends(monitored: Monitored) -> No
     )
 
 
+def test_who_stays_ends_with_its_program_also_where_the_library_is_built_first(
+    monitored: Monitored, tmp_path: Path
+) -> None:
+    assert monitored.run("sh", "-c", "exit 7", name="one", env={"RINGHIL_CACHE": str(tmp_path)}).returncode == 7
+    assert any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_who_stays_is_one_to_the_program(monitored: Monitored, number: signal.Signals) -> None:
     code = f"trap 'exit 9' {number.name[3:]}; echo; read line"
