@@ -20,6 +20,10 @@ from .soak import MARKED
 pytest_plugins = ["pytester", "tests.processor_time"]  # tests of the pytest plugin run pytest
 
 _NO_SKIP = "RINGHIL_NO_SKIP"
+_OF_CI = (
+    *("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS"),
+    *("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITLAB_CI"),
+)
 _FIRST = {"test_style.py"}  # mypy: nothing is left to run beside it where it is the last
 
 # The same examples in every run, or a commit could fail for what another has done; `make soak` draws new ones.
@@ -85,6 +89,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, "pytest.Call
     if report.skipped and os.environ.get(_NO_SKIP) and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although {_NO_SKIP} is set: {report.longrepr}"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def not_of_ci() -> Generator[None, None, None]:
+    """What tests start prints the same in CI as elsewhere: pytest, for one, cuts no line of its summary there. A test
+    that is about CI sets what it needs."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in _OF_CI:
+            environment.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture(autouse=True)
