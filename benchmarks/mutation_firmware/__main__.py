@@ -116,7 +116,7 @@ def main() -> int:
         if not asked.quick:
             _play(left(deep=True), texts, results, asked.jobs, deep=True)
     ended = [fate for mutant in mutants if (fate := results.fate(mutant)) is not None]
-    report = Report(ended, texts, known, results.seconds)
+    report = Report(ended, texts, known, results.seconds, drawn=asked.slice != slice(None))
     print(json.dumps(report.to_json(), indent=1) if asked.json else "\n".join(report.lines()))
     return 0 if asked.quick or report.good else 1
 

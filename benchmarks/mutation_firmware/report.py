@@ -1,5 +1,6 @@
 """What came of a campaign, as text and as JSON."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +14,18 @@ from benchmarks.mutation_firmware.kept import Kept, reason
 # What was reached, with room for other mutants; docs/explanation/evidence.md says what is wanted.
 LEAST_FOUND = 0.85  # by all finders together, of those that aren't kept
 LEAST_JUDGED = 0.5  # by verify and explore, of those that are visible and aren't kept
+BY_CHANCE = 0.05  # a slice that does as badly in fewer of all draws, with these shares of all mutants, is not as good
 
 
 @dataclass(frozen=True)
 class Report:
-    """`texts`: of the sources; `seconds`: of processor time."""
+    """`texts`: of the sources; `seconds`: of processor time; `drawn`: a slice, of which chance has its part."""
 
     fates: Sequence[Fate]
     texts: Mapping[str, str]
     known: Sequence[Kept]
     seconds: float
+    drawn: bool = False
 
     @cached_property
     def kept(self) -> dict[str, Kept]:
@@ -52,21 +55,30 @@ class Report:
     @property
     def found(self) -> float:
         """Share that something has found, of those that aren't kept; 1 if there are none."""
-        killed = len(self.fates) - len(self.survivors)
-        counted = killed + len(self.unexplained)
-        return killed / counted if counted else 1.0
+        return _share(*self._found)
 
     @property
     def judged(self) -> float:
         """Share that `verify` or `explore` has found, of the visible ones that aren't kept; 1 if there are none."""
-        judged = sum(fate.judged for fate in self.fates)
-        counted = judged + len(self.unjudged)
-        return judged / counted if counted else 1.0
+        return _share(*self._judged)
 
     @property
     def good(self) -> bool:
         """It is as good as it was."""
-        return self.found >= LEAST_FOUND and self.judged >= LEAST_JUDGED
+        least = (self._found, LEAST_FOUND), (self._judged, LEAST_JUDGED)
+        if self.drawn:
+            return all(_chance(*numbers, share) >= BY_CHANCE for numbers, share in least)
+        return all(_share(*numbers) >= share for numbers, share in least)
+
+    @property
+    def _found(self) -> tuple[int, int]:
+        killed = len(self.fates) - len(self.survivors)
+        return killed, killed + len(self.unexplained)
+
+    @property
+    def _judged(self) -> tuple[int, int]:
+        judged = sum(fate.judged for fate in self.fates)
+        return judged, judged + len(self.unjudged)
 
     def counts(self) -> dict[str, int]:
         """In numbers of mutants."""
@@ -123,7 +135,7 @@ class Report:
         yield (
             f"found {100 * self.found:.1f} % of those that aren't kept, {100 * LEAST_FOUND:.0f} % are asked for; "
             f"verify and explore {100 * self.judged:.1f} % of the visible ones, {100 * LEAST_JUDGED:.0f} % asked for; "
-            f"{self.seconds:.0f} s of processor time"
+            f"{'of a slice less by chance; ' if self.drawn else ''}{self.seconds:.0f} s of processor time"
         )
 
     def _listed(self, title: str, fates: Sequence[Fate]) -> Iterator[str]:
@@ -144,3 +156,12 @@ def _answered(fate: Fate) -> bool:
 
 def _units_alone(fate: Fate) -> bool:
     return fate.visible and fate.killed and not fate.judged
+
+
+def _share(number: int, of: int) -> float:
+    return number / of if of else 1.0
+
+
+def _chance(number: int, of: int, share: float) -> float:
+    """Of that many or fewer, if each of them is one with the probability `share`."""
+    return sum(math.comb(of, n) * share**n * (1 - share) ** (of - n) for n in range(number + 1))

@@ -402,6 +402,9 @@ def test_what_is_counted() -> None:
     assert report.judged == 2 / 3
     assert not report.good
     assert Report(fates[:2], texts, known, 1.0).good
+    assert Report(fates, texts, known, 1.0, drawn=True).good  # so few say nothing
+    left = [fate(mutant(f"{n}0"), verify="v") if n < 13 else fate(mutant(f"{n}1")) for n in range(1, 20)]
+    assert [Report(left[:n], texts, known, 1.0, drawn=True).good for n in (16, 17, 18)] == [True, True, False]
     text = "\n".join(report.lines())
     assert "  +A = 50\n  not explained" in text
     assert "found 83.3 %" in text
