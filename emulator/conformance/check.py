@@ -39,7 +39,7 @@ class CheckSettings:
     """`rules`: only these, names or groups (all, if empty). `effort`: how many cases, 1 for a minute or less. `out`:
     where files about broken rules go, a folder for each. `waves`: record them. `coverage`: directory for Verilator's
     counts and for the functional coverage. `shrink`: plays that may be spent on making the stimulus of a rule small;
-    where more than ten rules are broken, they share ten times as many. `patience`: seconds for a simulation. `jobs`:
+    where more than ten rules are broken, they share ten times as many. `patience`: seconds for a case. `jobs`:
     simulations at a time; what they find doesn't depend on it.
     """
 

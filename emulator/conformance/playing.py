@@ -149,6 +149,7 @@ class Playing:
                 seed=int(self._settings["SEED"]),
                 settings={f"RINGHIL_CHECK_{k}": v for k, v in given.items()},
                 patience=self._patience,
+                going=out,  # each case: all together may take hours
             )
             if run.failed:
                 raise BuildError(f"the suite failed: {run.failed[0].failure}", run.log.read_text(errors="replace"))

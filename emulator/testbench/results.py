@@ -152,8 +152,8 @@ def running(said: str) -> str:
     return begun[-1]["name"] if begun else ""
 
 
-def too_long(log: Path, standing: Path, seed: int, patience: float) -> EndedError:
-    """A simulation that was ended because it took too long; the file `standing` is what `standing.py` wrote."""
+def too_long(log: Path, standing: Path, seed: int, took: str) -> EndedError:
+    """A simulation that was ended because it `took` too long; the file `standing` is what `standing.py` wrote."""
     try:
         found = json.loads(standing.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -166,7 +166,7 @@ def too_long(log: Path, standing: Path, seed: int, patience: float) -> EndedErro
     said = log.read_bytes()[: found["log"]].decode(errors="replace")
     test = running(said)
     when = _within(test, seed) or " before its first test began"
-    text = f"the simulation took longer than {patience:g} s{when}; {stood}; {_last_words(said)}"
+    text = f"the simulation {took}{when}; {stood}; {_last_words(said)}"
     return EndedError(text, said[-_TAIL:], test)
 
 

@@ -59,6 +59,7 @@ def run_bench(
     waves: bool = False,
     paths: Sequence[Path] = (),
     patience: float = PATIENCE,
+    going: Path | None = None,
     hand: Sequence[int] = (),
     largest: int | None = None,
 ) -> BenchRun:
@@ -69,8 +70,8 @@ def run_bench(
     are searched for the modules first; `waves` needs a bench built with waves; `hand` are file descriptors that the
     simulation gets, by the same numbers, and that are closed here; `largest` bytes of waves end it. Raises BuildError
     when the simulator can't be started, and EndedError when it ends without results: a module can't be imported, an
-    assertion inside the RTL failed, it crashed, or took longer than `patience` seconds. KilledError is one of them, of
-    a simulator that somebody outside has ended.
+    assertion inside the RTL failed, it crashed, or took longer than `patience` seconds; where it writes to the file
+    `going`, since it last did. KilledError is one of them, of a simulator that somebody outside has ended.
     """
     import cocotb_tools.config  # slow to import, and only needed here
     import find_libpython
@@ -102,9 +103,9 @@ def run_bench(
     else:
         command = ["vvp", "-m", cocotb_tools.config.lib_entry("vpi", "icarus"), str(bench.directory / "sim.vvp")]
         command += [] if waves else ["-none"]
-    code = _execute(command, environment, folder, log, patience, hand, largest)
+    code = _execute(command, environment, folder, log, _Limits(patience, going, folder / WAVES, largest), hand)
     if code is None:
-        raise too_long(log, stands, seed, patience)
+        raise too_long(log, stands, seed, f"{'came no further for' if going else 'took longer than'} {patience:g} s")
     if -code in _FROM_OUTSIDE:
         raise killed(log, -code, seed, bench.simulator)
     stopped = assertion(log, seed)
@@ -128,14 +129,39 @@ def _users(python: str | None, entry_point: str) -> str:
     return f"{python};{entry_point}"
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """Seconds without an end, and without the file `going` having grown; bytes of waves."""
+
+    patience: float
+    going: Path | None
+    waves: Path
+    largest: int | None
+
+    def kept(self, process: Child) -> bool:
+        """Whether the process ended within them."""
+        until, size = time.monotonic() + self.patience, -1
+        while True:
+            left = max(0.0, until - time.monotonic())
+            try:
+                process.wait(left if self.largest is None and self.going is None else min(left, _LOOK))
+            except subprocess.TimeoutExpired:
+                if self.largest is not None and _size(self.waves) > self.largest:
+                    return False
+                if self.going is not None and _size(self.going) != size:
+                    until, size = time.monotonic() + self.patience, _size(self.going)
+                if time.monotonic() >= until:
+                    return False
+                continue
+            return True
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.is_file() else 0
+
+
 def _execute(
-    command: list[str],
-    environment: dict[str, str],
-    folder: Path,
-    log: Path,
-    patience: float,
-    hand: Sequence[int],
-    largest: int | None,
+    command: list[str], environment: dict[str, str], folder: Path, log: Path, limits: _Limits, hand: Sequence[int]
 ) -> int | None:
     """Its exit code, or a signal's number below 0; None: it took too long, was asked where it stands, and ended."""
     with log.open("wb") as output:
@@ -156,7 +182,7 @@ def _execute(
                 os.close(descriptor)
         _running.add(process)
         try:
-            if _waited(process, patience, folder / WAVES, largest):
+            if limits.kept(process):
                 return process.wait()
             process.send_signal(standing.SIGNAL)  # it answers, and ends as it would have: waves are whole then
             with suppress(subprocess.TimeoutExpired):
@@ -171,18 +197,3 @@ def stop_benches() -> None:
     """End whatever simulation runs, in whichever thread it was started: there it counts as killed."""
     for process in tuple(_running):
         process.kill_all()
-
-
-def _waited(process: Child, patience: float, waves: Path, largest: int | None) -> bool:
-    """Whether the process ended within its time, and before its waves became too large."""
-    until = time.monotonic() + patience
-    while True:
-        left = until - time.monotonic()
-        try:
-            process.wait(max(0.0, left if largest is None else min(left, _LOOK)))
-        except subprocess.TimeoutExpired:
-            large = largest is not None and waves.is_file() and waves.stat().st_size > largest
-            if large or time.monotonic() >= until:
-                return False
-            continue
-        return True
