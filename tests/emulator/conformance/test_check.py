@@ -83,7 +83,8 @@ def test_a_seeded_bug_is_named(bug: Bug, tmp_path: Path) -> None:
     assert verdict.cycle is not None
     assert verdict.what
     assert verdict.stimulus is not None
-    assert len(Stimulus.read(verdict.stimulus).actions) <= bug.actions
+    if verdict.rule != "rtl.ends":  # of which the whole case is left
+        assert len(Stimulus.read(verdict.stimulus).actions) <= bug.actions
 
 
 @pytest.mark.slow(part="bugs")
