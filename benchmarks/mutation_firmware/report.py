@@ -14,12 +14,12 @@ from benchmarks.mutation_firmware.kept import Kept, reason
 # What was reached, with room for other mutants; docs/explanation/evidence.md says what is wanted.
 LEAST_FOUND = 0.85  # by all finders together, of those that aren't kept
 LEAST_JUDGED = 0.5  # by verify and explore, of those that are visible and aren't kept
-BY_CHANCE = 0.05  # a slice that does as badly in fewer of all draws, with these shares of all mutants, is not as good
+BY_CHANCE = 0.05  # a slice fails if fewer slices than this did as badly, were these the shares of all mutants
 
 
 @dataclass(frozen=True)
 class Report:
-    """`texts`: of the sources; `seconds`: of processor time; `drawn`: a slice, of which chance has its part."""
+    """`texts`: of the sources; `seconds`: of processor time; `drawn`: a slice of a draw, not all of it."""
 
     fates: Sequence[Fate]
     texts: Mapping[str, str]
@@ -135,7 +135,7 @@ class Report:
         yield (
             f"found {100 * self.found:.1f} % of those that aren't kept, {100 * LEAST_FOUND:.0f} % are asked for; "
             f"verify and explore {100 * self.judged:.1f} % of the visible ones, {100 * LEAST_JUDGED:.0f} % asked for; "
-            f"{'of a slice less by chance; ' if self.drawn else ''}{self.seconds:.0f} s of processor time"
+            f"{'a slice may have less by chance; ' if self.drawn else ''}{self.seconds:.0f} s of processor time"
         )
 
     def _listed(self, title: str, fates: Sequence[Fate]) -> Iterator[str]:

@@ -314,6 +314,15 @@ def test_every_fault_of_the_port_has_a_rule_of_its_own() -> None:
 
 
 @pytest.mark.slow(part="bugs")
+def test_all_cases_together_may_take_longer_than_one_may(tmp_path: Path) -> None:
+    began, patience = time.monotonic(), 10.0
+    settings = CheckSettings(rules=("control",), effort=80, out=tmp_path, waves=False, patience=patience, jobs=1)
+    report = check(RTL, settings=settings)
+    assert time.monotonic() - began > 2 * patience, "take more effort"
+    assert [v.what for v in report.verdicts.values() if v.state == "broken"] == []
+
+
+@pytest.mark.slow(part="bugs")
 def test_a_simulation_that_ends_is_a_broken_rule(tmp_path: Path) -> None:
     rtl = Path(shutil.copytree(RTL, tmp_path / "rtl"))
     node = rtl / "gpu_node.sv"
