@@ -92,6 +92,7 @@ module stat_unit
 
   logic [63:0] record0;
   logic [31:0] record1;  // its second flit, without the tag
+  logic [31:0] record1_q;  // as the tag has it: errors may be counted, and registers written, before it leaves
   logic acting, inserting;
   assign acting = valid_q && !frozen_i && !flush_i && !hold_i;
   // Nothing is worked out while no flit is in hand.
@@ -143,7 +144,7 @@ module stat_unit
         else if (records_q) data_o[15] = 1'b1;
       end
       if (inserting && step_q == 2'd0) data_o = record0;
-      if (inserting && step_q == 2'd1) data_o = {record1, ~tag_q};
+      if (inserting && step_q == 2'd1) data_o = {record1_q, ~tag_q};
     end
   end
   logic mail, m_valid_q, m_sof_q, m_eof_q, m_bad_q;
@@ -209,7 +210,10 @@ module stat_unit
           append_q <= append;
           hop_q    <= data_o[63:48];
         end
-        if (inserting && step_q == 2'd0) tag_q <= crc_half(crc_flit(tag_q, record0), record1);
+        if (inserting && step_q == 2'd0) begin
+          tag_q     <= crc_half(crc_flit(tag_q, record0), record1);
+          record1_q <= record1;
+        end
       end
     end
   end

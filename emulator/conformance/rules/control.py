@@ -164,6 +164,27 @@ def traffic(rng: random.Random, effort: int) -> Iterable[RuleCase]:
                 actions.append(Post(FIRST + rng.randrange(at), lane, sent))
             actions.append(Send(at + 100, IN[lane], RingFrame.of(other_control(rng, card=15, home=0))))
         yield RuleCase(f"traffic {index}", Stimulus.of(actions, tail=400, **place), follows("control.traffic"))
+    yield _errors_while_recorded(rng)
+
+
+def _errors_while_recorded(rng: random.Random) -> RuleCase:
+    """A statistics frame that waits for one of the GPU's own gets its record while a damaged frame ends behind it: the
+    tag must be that of the errors that the record says, whichever they are."""
+    place = {"card": 2, "node": 1, "size": 8}
+    actions: list[Action] = [*QUIET]
+    for wait in range(48):
+        for lane in (0, 1):
+            at = FIRST + 130 * wait
+            actions.append(Post(at, lane, other_control(rng, card=2, home=2, ttl=4)))
+            counted = statistics(rng, card=2, origin=5, ttl=8, flags=RECORDS | wire.Flag.CCW * lane, records=1, size=8)
+            damaged = statistics(rng, card=2, origin=6, ttl=8, size=8)
+            at += wait
+            for frame in (counted, damaged[:-1] + bytes([damaged[-1] ^ 1])):
+                actions.append(Send(at, IN[lane], RingFrame.of(frame)))
+                at += len(frame) // wire.FLIT_BYTES
+    return RuleCase(
+        "errors while a record is written", Stimulus.of(actions, tail=400, **place), follows("control.traffic")
+    )
 
 
 def with_gaps(rng: random.Random, actions: list[Action], links: Iterable[str]) -> list[Action]:

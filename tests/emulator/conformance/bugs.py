@@ -575,6 +575,14 @@ BUGS = (
         actions=40,
     ),
     Bug(
+        "a record says errors that are counted after its tag",
+        "stat_unit.sv",
+        "data_o = {record1_q, ~tag_q};",
+        "data_o = {record1, ~tag_q};",
+        ("control.traffic",),
+        40,
+    ),
+    Bug(
         "in the gap of a frame of the CPU a flit is made up",
         "stream_arbiter.sv",
         "valid_o = locked_q ? want_i[select] : able[select];",
