@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -57,7 +58,9 @@ def program(folder: Path) -> Path:
         RTL / "link_state.sv",
     ]
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
-    make = ["make", "-C", "obj", "-f", "Vlink_state.mk", "OPT_FAST=-O0", "OPT_SLOW=-O0", "OPT_GLOBAL=-O0"]
+    # The installed makefile asks for a `python`, which a system may not have.
+    switches = ["OPT_FAST=-O0", "OPT_SLOW=-O0", "OPT_GLOBAL=-O0", f"PYTHON3={sys.executable}"]
+    make = ["make", "-C", "obj", "-f", "Vlink_state.mk", *switches]
     subprocess.run(make, cwd=folder, env=environment, check=True, capture_output=True)
     return folder / "obj" / "Vlink_state"
 
