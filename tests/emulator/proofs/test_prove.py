@@ -41,17 +41,10 @@ def run(*arguments: object, python: str | Path = sys.executable) -> subprocess.C
 @pytest.mark.parametrize("node", NODES)
 def test_a_claim_holds(node: str, claim: str, tmp_path: Path) -> None:
     (verdict,) = prove(*NODES[node], ProveSettings((claim,), patience=3000.0, out=tmp_path)).verdicts
-    assert verdict.state in ("proved", "holds"), (verdict.assertion, verdict.why)
+    allowed = ("proved",) if claim == "registers" else ("proved", "holds")  # registers: for ever
+    assert verdict.state in allowed, (verdict.assertion, verdict.why)
     assert verdict.depth == verdict.claim.depth
     assert not list(tmp_path.iterdir())
-
-
-@needs_tools
-@pytest.mark.slow(part="proofs")
-@pytest.mark.parametrize("node", NODES)
-def test_settings_are_proved_for_ever(node: str, tmp_path: Path) -> None:
-    (verdict,) = prove(*NODES[node], ProveSettings(("registers",), patience=3000.0, out=tmp_path)).verdicts
-    assert verdict.state == "proved"
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.proof}-{twin.file}")
