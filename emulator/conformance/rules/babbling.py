@@ -122,8 +122,10 @@ def _never_left(
 @rule("faults.babbled", "a babbling GPU sends statistics frames of its own, as described, by turns on both lanes", "R6")
 def babbled(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     judge = partial(_judge, "faults.babbled")
+    size = 0
     for index in range(2 * effort):
-        place = straps(rng) | {"card": rng.randrange(255)}
+        size = 1023 ^ size if index % 2 else rng.randrange(2, 1022)  # each bit is set in one of two
+        place = {"card": rng.randrange(255), "node": rng.randrange(size), "size": size}
         actions: list[Action] = [QUIET[0], Poke(4, "allowance", 1_000_000)]
         actions += [Fault(6, "duplicate_id", True)] * (index % 2)
         at = 30

@@ -6,6 +6,7 @@ A node without contexts is not judged by these rules.
 import random
 from collections.abc import Iterable
 from functools import partial
+from itertools import product
 
 from ringhil.emulator.conformance.context_judge import judge_contexts
 from ringhil.emulator.conformance.context_programs import MANAGER, WORD, ContextDriver, ContextOrder, some_command
@@ -21,6 +22,7 @@ _APART = 130  # cycles from command to command: each is answered before the next
 _SOON = 50  # the same, where no other frames are about
 _TAIL = 400
 _PAGES = 100  # of a GPU
+_SPREAD = 1 | 1 << 7 | 1 << 14 | 1 << 21  # times a number below 128: it stands in bits 0 to 27
 _CREATED = range(1, wire.CONTEXTS)
 _LENGTHS = (0x2AA8, 0x1550)  # bytes: each bit of a length up to 16 KiB is set in one and clear in the other
 
@@ -97,23 +99,23 @@ def _asked(driver: ContextDriver, at: int, context: int, key: int) -> int:
 
 @rule("contexts.memory", "no context holds more than its limit, nor all more than there is, also when less is allowed")
 def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    for index in range(effort):
+    for index, each in product(range(effort), (1, _SPREAD)):
         place = some_place(rng)
         driver, at = ContextDriver(place, _number(rng)), _START
-        actions = context_settings()
-        limits = {1: rng.randrange(20, 50), 2: rng.randrange(50, _PAGES), 3: WORD - 1}
+        actions = context_settings(device_memory=each * _PAGES)
+        limits = {1: each * rng.randrange(20, 50), 2: each * rng.randrange(50, _PAGES), 3: WORD - 1}
         for context, limit in limits.items():
             driver.send(at, ContextOrder(Compute.CREATE, context, 5, limit))
             at += _APART
         for context, limit in limits.items():
-            had = rng.randrange(1, 20)
+            had = each * rng.randrange(1, 20)
             # More than is held, as much, and less than that by one or by much.
-            for low in (had + 3, had, had - 1, 0):
+            for low in (had + 3 * each, had, had - each, 0):
                 for command in (
                     ContextOrder(Compute.FREE, context, 5, WORD - 1),
                     ContextOrder(Compute.ALLOCATE, context, 5, had),
                     ContextOrder(Compute.CONFIGURE, context, MANAGER, low),
-                    ContextOrder(Compute.ALLOCATE, context, 5, rng.choice([0, 1, 3, 4])),
+                    ContextOrder(Compute.ALLOCATE, context, 5, each * rng.choice([0, 1, 3, 4])),
                     ContextOrder(Compute.FREE, context, 5, had),
                     ContextOrder(Compute.CONFIGURE, context, MANAGER, limit),
                 )[rng.randrange(2) :]:
@@ -122,16 +124,18 @@ def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             # Of the GPU less than is held, as much, and a little more.
             driver.send(at, ContextOrder(Compute.ALLOCATE, context, 5, had))
             at += _APART
-            for left in (had - 1, had, had + 3, 0):
+            for left in (had - each, had, had + 3 * each, 0):
                 actions.append(Poke(at, "device_memory", left))
                 for amount in (4, 1, 0):
-                    driver.send(at + 4, ContextOrder(Compute.ALLOCATE, rng.choice([*limits]), 5, amount))
+                    driver.send(at + 4, ContextOrder(Compute.ALLOCATE, rng.choice([*limits]), 5, each * amount))
                     at += _APART
-            actions.append(Poke(at, "device_memory", _PAGES))
+            actions.append(Poke(at, "device_memory", each * _PAGES))
             driver.send(at + 4, ContextOrder(Compute.COPY, context, 5, rng.randrange(20), extra=rng.randbytes(8)))
             actions.append(Peek(at + _APART - 9, "memory_held"))
             at += _APART
-        yield context_case("contexts.memory", f"limits {index}", [*actions, *driver.actions], place)
+        yield context_case(
+            "contexts.memory", f"limits {index}{', large' if each > 1 else ''}", [*actions, *driver.actions], place
+        )
 
 
 @rule(

@@ -100,7 +100,7 @@ def _at_rest(rng: random.Random, given: dict[str, int]) -> Stimulus:
     edges = [at for after in (given["low_after"], given["off_after"]) for at in range(after - _RESET, after + 1)]
     actions: list[Action] = [*QUIET, *(Poke(4 + i, name, value) for i, (name, value) in enumerate(given.items()))]
     at = 20
-    while at < 300:
+    while at < max(edges) + 160:
         if at in edges:
             actions.append(Peek(at, "power_state"))
             at += 1
@@ -143,7 +143,7 @@ def _at_work(rng: random.Random, given: dict[str, int]) -> Stimulus:
     "a GPU runs, is idle, in low power or off to the cycle, takes that state's units, and counts how long it ran",
 )
 def states(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    for index, (low, off) in enumerate([(60, 0), (0, 90), (60, 140), (140, 60), (1, 2)] * effort):
+    for index, (low, off) in enumerate([(60, 0), (0, 90), (60, 140), (140, 60), (1, 2), (300, 700), (700, 0)] * effort):
         given = {name: rng.randrange(1, 1 << 10) for name in _POWER} | {"low_after": low, "off_after": off}
         given |= {"low_wake": rng.randrange(9), "off_wake": rng.randrange(9)}
         for where, played in (("rest", _at_rest), ("work", _at_work)):
