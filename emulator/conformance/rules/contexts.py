@@ -22,7 +22,6 @@ _APART = 130  # cycles from command to command: each is answered before the next
 _SOON = 50  # the same, where no other frames are about
 _TAIL = 400
 _PAGES = 100  # of a GPU
-_SPREAD = 1 | 1 << 7 | 1 << 14 | 1 << 21  # times a number below 128: it stands in bits 0 to 27
 _CREATED = range(1, wire.CONTEXTS)
 _LENGTHS = (0x2AA8, 0x1550)  # bytes: each bit of a length up to 16 KiB is set in one and clear in the other
 
@@ -99,7 +98,8 @@ def _asked(driver: ContextDriver, at: int, context: int, key: int) -> int:
 
 @rule("contexts.memory", "no context holds more than its limit, nor all more than there is, also when less is allowed")
 def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
-    for index, each in product(range(effort), (1, _SPREAD)):
+    for index, large in product(range(effort), (False, True)):
+        each = rng.randrange(WORD >> 9, WORD >> 7) if large else 1  # pages in which it counts
         place = some_place(rng)
         driver, at = ContextDriver(place, _number(rng)), _START
         actions = context_settings(device_memory=each * _PAGES)
@@ -108,9 +108,10 @@ def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             driver.send(at, ContextOrder(Compute.CREATE, context, 5, limit))
             at += _APART
         for context, limit in limits.items():
-            had = each * rng.randrange(1, 20)
-            # More than is held, as much, and less than that by one or by much.
-            for low in (had + 3 * each, had, had - each, 0):
+            # A limit of more than is held, as much, and less than that by one or by much.
+            for over in (3, 0, -1, -20):
+                had = each * rng.randrange(1, 20)
+                low = max(had + over * each, 0)
                 for command in (
                     ContextOrder(Compute.FREE, context, 5, WORD - 1),
                     ContextOrder(Compute.ALLOCATE, context, 5, had),
@@ -134,7 +135,7 @@ def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             actions.append(Peek(at + _APART - 9, "memory_held"))
             at += _APART
         yield context_case(
-            "contexts.memory", f"limits {index}{', large' if each > 1 else ''}", [*actions, *driver.actions], place
+            "contexts.memory", f"limits {index}{', large' if large else ''}", [*actions, *driver.actions], place
         )
 
 

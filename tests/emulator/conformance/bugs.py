@@ -667,6 +667,14 @@ BUGS = (
         140,
     ),
     Bug(
+        "what a context holds is counted in 24 bits",
+        "context_table.sv",
+        "used_q[at_q] <= used + more - less;",
+        "used_q[at_q] <= 32'(24'(used + more - less));",
+        ("contexts.memory",),
+        40,
+    ),
+    Bug(
         "a new context knows the launch of the one before it",
         "context_table.sv",
         "          began_q[at_q]    <= 1'b0;\n",
