@@ -99,7 +99,7 @@ def _asked(driver: ContextDriver, at: int, context: int, key: int) -> int:
 @rule("contexts.memory", "no context holds more than its limit, nor all more than there is, also when less is allowed")
 def memory(rng: random.Random, effort: int) -> Iterable[RuleCase]:
     for index, large in product(range(effort), (False, True)):
-        each = rng.randrange(WORD >> 9, WORD >> 7) if large else 1  # pages in which it counts
+        each = rng.randrange(WORD >> 9, WORD >> 7) if large else 1  # every number of pages is a multiple of it
         place = some_place(rng)
         driver, at = ContextDriver(place, _number(rng)), _START
         actions = context_settings(device_memory=each * _PAGES)
@@ -177,7 +177,7 @@ def each(rng: random.Random, effort: int) -> Iterable[RuleCase]:
             place = some_place(rng)
             driver, at = ContextDriver(place, _number(rng)), _START
             for context in _CREATED:
-                command = ContextOrder(Compute.CREATE, context, context, 9, _SLICE, rng.getrandbits(8))
+                command = ContextOrder(Compute.CREATE, context, context, 8 + context, _SLICE, rng.getrandbits(8))
                 at = _soon(driver, at, command)
             part(driver, at)
             yield context_case("contexts.each", f"{name} {index}", [*context_settings(), *driver.actions], place)
