@@ -114,12 +114,11 @@ class _Prover:
             directory = self._scratch / claim.name
             model = self._model(directory, claim, until, small=True)
             said = f"{claim.name}: cycle {{}} of {depth}"
-            searched = prover.search(
+            searched = prover.search_twice(
                 model,
                 RESET + depth - 1,
                 until - time.monotonic(),
-                unroll=True,
-                progress=lambda step: self._progress(said.format(max(0, step - RESET + 1))),
+                lambda step: self._progress(said.format(max(0, step - RESET + 1))),
             )
             verdict.depth = max(0, searched.steps - RESET)
             if searched.failed:

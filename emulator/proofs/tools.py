@@ -55,8 +55,11 @@ def run_tool(
     directory: Path,
     timeout: float,
     heard: Callable[[str], None] = lambda line: None,
+    started: Callable[[Child], None] = lambda child: None,
 ) -> tuple[int, str]:
     """Exit code and output of a command that is run in `directory`; `heard` is called with each line.
+
+    `started` is called with the process, which may be killed: the command has failed then.
 
     Yosys (WebAssembly) sees no other directory. `timeout` is in seconds; raises OutOfTimeError. Nothing that was
     started outlives the call.
@@ -82,6 +85,7 @@ def run_tool(
     timer.start()
     said = []
     try:
+        started(process)
         assert process.stdout is not None
         for line in process.stdout:
             said.append(line)
